@@ -1,0 +1,1 @@
+"""The apparatus of the course: what notebooks and tests use, and what no lesson module imports."""
