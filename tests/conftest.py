@@ -1,0 +1,33 @@
+"""Hermetic tests: no key, endpoint or .env of the machine leaks in, and every workspace is a temporary folder."""
+
+import os
+
+import pytest
+
+import s02_tool_use
+
+
+def _leaks():
+    ours = ("API_KEY", "BASE_URL", "MODEL_ID")
+    return [name for name in os.environ if name in ours or name.startswith(("ANTHROPIC_", "CLAUDE_", "S02_"))]
+
+
+# At import as well: the kernels that nbval starts inherit the environment before any fixture runs.
+for _name in _leaks():
+    del os.environ[_name]
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(monkeypatch):
+    for name in _leaks():
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A fresh folder that is the workspace during one test. It lies one level down, so a test can put things beside it."""
+    root = tmp_path / "work"
+    root.mkdir()
+    s02_tool_use.use_workdir(root)
+    yield root
+    s02_tool_use.use_workdir(os.curdir)
