@@ -1,0 +1,80 @@
+"""Who answers offline. Scripted: lines that a notebook wrote. Understudy: rules over the last turn and the offered tools.
+
+Neither is a language model, and neither claims to be one.
+"""
+
+import re
+import threading
+
+
+class Scripted:
+    """Answers with the given lines, in order, one a request.
+
+    A line is a text, a content block, a list of texts and blocks, a dict with `content` and perhaps `stop_reason` or a
+    fault, or a function that takes the request and returns one of these. Ids of tool_use blocks may be left out.
+
+    Faults: `status` (429, 529, 500, ... with `message` and `retry_after`), `break_off` (True: the response ends in the
+    middle), `stream_error` (an error type, sent in the middle of a stream), `slow` (seconds between two events).
+    A `stop_reason` of max_tokens cuts the last block in the middle, as a real limit does.
+
+    The lines are used up: after the last one each request gets a 400 that says so. connect(script=...) starts over.
+    """
+
+    name = "scripted"
+
+    def __init__(self, lines):
+        if isinstance(lines, str) or not hasattr(lines, "__iter__"):
+            raise TypeError("A script is a list of lines, for example ['Hello.']")
+        self.lines = [line if callable(line) else _reply(line, f"line {n}") for n, line in enumerate(lines, 1)]
+        self._used = 0
+        self._lock = threading.Lock()
+
+    def reply(self, request):
+        with self._lock:
+            self._used += 1
+            number = self._used
+        if number > len(self.lines):
+            lines = "1 line" if len(self.lines) == 1 else f"{len(self.lines)} lines"
+            text = (
+                f"The script has {lines}, and this was request {number}. Add a line, or run connect(script=...) again."
+            )
+            return {"status": 400, "message": text}
+        line = self.lines[number - 1]
+        return _reply(line(request), f"what the function of line {number} returned") if callable(line) else line
+
+
+def _reply(line, where):
+    """A line as a reply dict. Raises ValueError for one that cannot be sent."""
+    if isinstance(line, dict) and "type" not in line:
+        reply = dict(line)
+    else:
+        reply = {"content": line}
+    content = reply.get("content", [])
+    blocks = content if isinstance(content, (list, tuple)) else [content]
+    reply["content"] = [_block(block, where) for block in blocks]
+    return reply
+
+
+def _block(block, where):
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    if hasattr(block, "model_dump"):
+        block = block.model_dump(mode="json", exclude_none=True)
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise ValueError(f"Script, {where}: {block!r} is neither a text nor a content block (a dict with a type)")
+    needed = {"text": ("text",), "tool_use": ("name",), "thinking": ("thinking",)}.get(block["type"], ())
+    for key in needed:
+        if not isinstance(block.get(key), str):
+            raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a text")
+    if block["type"] == "tool_use" and not isinstance(block.get("input", {}), dict):
+        raise ValueError(f"Script, {where}: the input of a tool_use block is a dict")
+    return block
+
+
+class Understudy:
+    """Answers by rules, from the request alone. It is no language model: it knows the few things that `HELP` lists."""
+
+    name = "understudy"
+
+    def reply(self, request):
+        return {"content": [{"type": "text", "text": "I follow rules and did not understand that."}]}
