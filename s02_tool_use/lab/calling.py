@@ -1,4 +1,4 @@
-"""Runs a learner's function so that nothing it does can hurt the check: a deadline, a captured stdout, a temporary workspace.
+"""Runs a learner's function so that it cannot hurt the check: a deadline, a captured stdout, a temporary workspace.
 
 It is no sandbox: the code is the reader's own and runs in the reader's own process.
 """
@@ -21,7 +21,7 @@ GRACE = 2.0  # seconds in which a stopped call may end, before it is left behind
 
 
 class Stopped(BaseException):
-    """Raised inside a call that is over its deadline. Not an Exception, so that `except Exception` cannot swallow it."""
+    """Raised inside a call that is over its deadline. Not an Exception, so that `except Exception` lets it pass."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ def call(function, *args, code=None, deadline=DEADLINE, stdin=None):
 
     A thread, because only the waiting side can say "enough": a signal works on POSIX alone, and a trace function
     that raises is switched off by the first `except:` around it. `code` is the learner's function when `function` is
-    ours around it: its file tells which line of a traceback is the learner's. `stdin` (a Silence) is closed first at the
+    ours around it: its file tells which line of a traceback is the learner's. `stdin` (a Silence) is closed at the
     deadline, which ends a call that waits for input.
     """
     outcome = Outcome(late=True)
@@ -123,7 +123,7 @@ class Silence:
 
 @contextlib.contextmanager
 def temporary_workspace(files=()):
-    """A fresh folder as workspace and current folder, holding `files` (name -> text); the old ones come back after it."""
+    """A fresh folder as workspace and current folder, holding `files` (name -> text). Afterwards the old ones are back."""
     from s02_tool_use import workspace
 
     before, folder = workspace.workdir(), Path.cwd()

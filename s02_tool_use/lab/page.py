@@ -1,22 +1,27 @@
 """A piece of output in two forms: HTML for the notebook, text for everything else. Both repeat exactly.
 
-No script, no style sheet and no colour of text or page: what is drawn is readable on a light and on a dark ground.
+No script, no style sheet, no ground and no text colour of its own: readable on a light page and on a dark one.
 """
 
 import html
 
-# White on each of these is readable (4.5 to 1), and each stands out as a line on white and on black.
+# White on each of these is readable (at least 4.5 to 1), and each stands out as a line on white and on black.
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
-RED = "#cf222e"
-GREEN = "#1a7f37"
-GREY = "#6e7781"
+RED, GREEN, GREY = "#cf222e", "#1a7f37", "#656d76"
+
+FOLD = 12  # lines that are shown before the rest folds
+MOST = 20_000  # characters of one text that go into a notebook at all: it has to stay small
+
+# Control characters become their own pictures, so that they are seen and change nothing. A lone half of a pair of
+# surrogates could not even be sent to the browser.
+_PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 0x2421}
 
 
 class Page:
     """What a cell shows: `_repr_html_` in a notebook, `repr` in a terminal and in the tests."""
 
     def __init__(self, text, html):
-        self.text, self.html = text, html
+        self.text, self.html = printable(text), printable(html)
 
     def __repr__(self):
         return self.text
@@ -25,27 +30,56 @@ class Page:
         return self.html
 
 
+def printable(text):
+    """`text` with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
+    text = text.replace("\r\n", "\n").translate(_PICTURES)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def escape(text):
     """Text that stays text inside HTML, a `<script>` included."""
     return html.escape(str(text))
 
 
 def badge(text, colour):
-    """A small filled label: its own ground makes it readable on any page."""
-    return f'<span style="background:{colour};color:#fff;border-radius:3px;padding:0 5px;font-size:85%">{escape(text)}</span>'
+    """A small filled label: it brings its own ground, so it is readable on any page."""
+    style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px"
+    return f'<span style="{style}">{escape(text)}</span>'
 
 
-def bar(inside, colour, gap=4):
+def bar(inside, colour):
     """A box with a coloured line at its left."""
-    return f'<div style="border-left:4px solid {colour};padding:1px 8px;margin:{gap}px 0">{inside}</div>'
+    return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
-def code(text, fold=12):
-    """Preformatted text; what is longer than `fold` lines (or as many lines' worth of characters) opens on a click."""
-    lines = text.split("\n")
-    pre = '<pre style="margin:2px 0;white-space:pre-wrap;background:transparent;color:inherit">{}</pre>'
-    if len(lines) <= fold and len(text) <= fold * 100:
-        return pre.format(escape(text))
-    first = escape(lines[0][:100])
-    size = f"{len(lines)} lines" if len(lines) > 1 else f"{len(text):,} characters"
-    return f"<details><summary><code>{first}</code> ... {size}</summary>{pre.format(escape(text))}</details>"
+def code(text):
+    """Preformatted text; what is longer than FOLD lines opens on a click."""
+    size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
+    body = escape(shorten(text, MOST))
+    pre = f'<pre style="margin:0;white-space:pre-wrap;background:none;color:inherit">{body}</pre>'
+    if is_short(text):
+        return pre
+    first = escape(text.split("\n", 1)[0][:80])
+    return f"<details><summary><code>{first}</code> ... {size}</summary>{pre}</details>"
+
+
+def is_short(text):
+    return text.count("\n") < FOLD and len(text) <= FOLD * 100
+
+
+def shorten(text, most):
+    """`text`, or its first `most` characters and how many more there are."""
+    return text if len(text) <= most else f"{text[:most]}\n... {len(text) - most:,} more characters"
+
+
+def first_lines(text):
+    """What the text twin shows of a long text: its first FOLD lines, and how many more there are."""
+    if is_short(text):
+        return text
+    lines = shorten(text, FOLD * 100).split("\n") if text.count("\n") < FOLD else text.split("\n")
+    more = len(lines) - FOLD
+    return (
+        "\n".join(lines)
+        if more <= 0
+        else "\n".join([shorten(line, 200) for line in lines[:FOLD]]) + f"\n... {more} more lines"
+    )

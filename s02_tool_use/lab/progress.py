@@ -3,6 +3,7 @@
 Under pytest nothing is read or written, so that outputs do not depend on what the reader has done.
 """
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -23,10 +24,8 @@ def done():
     """The names recorded so far, in the order in which they were first done."""
     path, names = _path(), list(_here)
     if path is not None:
-        try:
+        with contextlib.suppress(OSError):  # no file yet, or no right to read it: then this session counts
             names = path.read_text(encoding="utf-8", errors="replace").split() + names
-        except OSError:
-            pass  # no file yet, or no right to read it: then this session counts
     return list(dict.fromkeys(names))
 
 
@@ -37,11 +36,9 @@ def record(name):
     _here.append(name)
     path = _path()
     if path is not None:
-        try:
-            with path.open("a", encoding="utf-8") as file:  # appending: two notebooks may do it at once
-                file.write(name + "\n")
-        except OSError:
-            pass
+        # Appending: two notebooks may do it at once.
+        with contextlib.suppress(OSError), path.open("a", encoding="utf-8") as file:
+            file.write(name + "\n")
 
 
 def reset():

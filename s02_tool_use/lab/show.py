@@ -1,91 +1,135 @@
-"""Draws what the course is about: a conversation, the source of a function, the difference between two histories.
+"""Draws what the course is about: a conversation, what changed in it, the source of a function, the JSON on the wire.
 
-Everything is a Page: HTML without script for the notebook, the same as text for the tests. Leaves out what moves (widgets.py).
+Everything is a Page: HTML for the notebook, the same as text for the tests. Left out: what moves (widgets.py).
 """
 
-import inspect
+import difflib
 import json
-from pathlib import Path
 
-from . import page
+from . import conversation, page, source
 from .page import Page, badge, bar, code, escape
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-def plain(value):
-    """SDK objects as the plain JSON data that they stand for; anything else as it is."""
-    if hasattr(value, "model_dump"):
-        return {key: item for key, item in value.model_dump(mode="json").items() if item is not None}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
-
-
-def blocks_of(message):
-    """The content of a message as a list of block dicts; a string counts as one text block."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content if isinstance(content, list) else []
 
 
 def show_messages(messages):
-    """Draw a conversation: turns, blocks, which result answers which call, and what the API would refuse."""
-    messages = plain(messages)
-    labels = _labels(messages)
+    """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
+
+    messages: a list of messages, or a whole request (a dict that has them under "messages"). SDK objects or dicts,
+    broken ones too. What follows an assistant's turn may be still to come. Raises TypeError for anything else.
+    """
+    request = conversation.request_of(messages)
+    messages = request["messages"]
+    if not messages:
+        return Page("No messages yet.", "No messages yet.")
+    labels, waits, problem = (
+        conversation.labels_of(messages),
+        conversation.waiting(messages),
+        conversation.judge(request),
+    )
     text, html = [], []
-    for number, message in enumerate(messages):
-        role = str(message.get("role"))
-        text.append(f"{number} {role}")
-        inside = f"<b>{number} {escape(role)}</b>"
-        for block in blocks_of(message):
-            head, body, label, error = _block(block, labels)
-            mark = f"[{label}] " if label else ""
-            text.append(f"    {mark}{head}{' is_error' if error else ''}: {body}".rstrip())
-            colour = _colour(label)
-            tags = (badge(label, colour) + " " if label else "") + escape(head)
-            tags += " " + badge("is_error", page.RED) if error else ""
-            inside += bar(tags + code(body), colour)
-        html.append(f'<div style="margin:6px 0">{inside}</div>')
-    return Page("\n".join(text), "".join(html))
+    for index, message in enumerate(messages):
+        role = message.get("role", "(no role)") if isinstance(message, dict) else ""
+        text.append(f"{index} {role}")
+        inside = [f"<b>{index} {escape(role)}</b>"]
+        found = [(_row_text(row), _row_html(row)) for row in conversation.rows(message, labels, waits)]
+        if problem is not None and problem.message_index == index:  # below its block, or at the end of its message
+            place = problem.block_index if problem.block_index in range(len(found)) else len(found) - 1
+            found.insert(place + 1, _refusal(problem))
+        text += [line for line, _ in found]
+        html.append(f'<div style="margin-bottom:8px">{"".join(inside + [drawn for _, drawn in found])}</div>')
+    if problem is not None and problem.message_index not in range(len(messages)):
+        text.append(_refusal(problem)[0])
+        html.append(_refusal(problem)[1])
+    last = conversation.counts(messages)
+    return Page("\n".join([*text, last]), "".join(html) + f"<i>{last}</i>")
 
 
-def _labels(messages):
-    """tool_use id -> A, B, ..., in the order of the calls."""
-    ids = [b.get("id", "") for m in messages for b in blocks_of(m) if b.get("type") == "tool_use"]
-    return {id: _letter(number) for number, id in enumerate(dict.fromkeys(ids))}
+def _row_text(row):
+    head = f"{row.head} [{row.note}]" if row.note else row.head
+    body = page.first_lines(row.body)
+    return _indent(f"{head}:\n{body}" if "\n" in body else f"{head}: {body}".rstrip(": "))
 
 
-def _letter(number):
-    return (_letter(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
+def _indent(text):
+    return "    " + text.replace("\n", "\n        ")
+
+
+def _row_html(row):
+    colour = _colour(row.label)
+    parts = [badge(row.label, colour)] if row.label else []
+    parts += [escape(row.kind)]
+    parts += [f"<b>{escape(row.name)}</b>"] if row.name else []
+    parts += [f'<span style="opacity:.75">{escape(row.id)}</span>'] if row.id else []
+    parts += [badge(row.note, page.RED if row.error else page.GREY)] if row.note else []
+    return bar(" ".join(parts) + (code(row.body) if row.body else ""), colour)
 
 
 def _colour(label):
-    return page.COLOURS[(ord(label[-1]) - ord("A")) % len(page.COLOURS)] if label else page.GREY
+    """The same for a call and its result; grey for what belongs to no call."""
+    return page.GREY if label in ("", "?") else page.COLOURS[(ord(label[-1]) - ord("A")) % len(page.COLOURS)]
 
 
-def _block(block, labels):
-    """(head, body, label, is_error) of a block."""
-    kind = block.get("type")
-    if kind == "text":
-        return "text", block.get("text", ""), "", False
-    if kind == "tool_use":
-        body = json.dumps(block.get("input"), ensure_ascii=False)
-        return f"tool_use {block.get('name')} {block.get('id')}", body, labels.get(block.get("id"), ""), False
-    if kind == "tool_result":
-        content = block.get("content", "")
-        body = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-        id = block.get("tool_use_id")
-        return f"tool_result {id}", body, labels.get(id, "?"), bool(block.get("is_error"))
-    return str(kind), json.dumps({k: v for k, v in block.items() if k != "type"}, ensure_ascii=False), "", False
+def _refusal(problem):
+    """(text, HTML) of what the API says no to."""
+    head, said = f"{problem.status} {problem.type}", str(problem.message)
+    return _indent(f"!! the API refuses this, {head}: {said}"), bar(f"{badge(head, page.RED)} {escape(said)}", page.RED)
 
 
-def show_source(function):
-    """The source of a function of the package (or of the reader), with its file as seen from the repository."""
-    source = inspect.getsource(function).rstrip()
-    file = Path(inspect.getsourcefile(function) or "")
-    where = file.relative_to(REPOSITORY).as_posix() if file.is_relative_to(REPOSITORY) else "this notebook"
-    return Page(f"# {where}\n{source}", f"<div>{escape(where)}</div>{code(source, fold=60)}")
+def show_diff(before, after):
+    """Draw what changed from one text or history to another, and what the API says to each history."""
+    if isinstance(before, str) and isinstance(after, str):
+        old, new, verdicts = before.splitlines(), after.splitlines(), []
+    else:
+        one, two = conversation.request_of(before), conversation.request_of(after)
+        labels = conversation.labels_of(one["messages"], two["messages"])
+        old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
+        verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
+    text, html = [], []
+    for line in difflib.ndiff(old, new):
+        mark, rest = line[0], line[2:]
+        if mark == "?":  # ndiff's marks inside a line: no use here
+            continue
+        text.append(f"{mark} {rest}".rstrip())
+        colour = {"+": page.GREEN, "-": page.RED}.get(mark, "transparent")
+        html.append(f'<div style="border-left:4px solid {colour};padding-left:8px">{mark} {escape(rest)}</div>')
+    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{"".join(html)}</div>' if html else ""
+    for name, problem in verdicts:
+        head = f"{name}: " + ("the API accepts it" if problem is None else f"{problem.status} {problem.message}")
+        text.append(head)
+        drawn += bar(escape(head), page.GREEN if problem is None else page.RED)
+    return Page("\n".join(text), drawn)
+
+
+def _lines(message, labels):
+    """A message as lines that can be compared: no numbers, which would change with every message put in before."""
+    role = message.get("role", "(no role)") if isinstance(message, dict) else ""
+    return [str(role), *"\n".join(_row_text(row) for row in conversation.rows(message, labels)).split("\n")]
+
+
+def show_source(*things):
+    """Show the source of functions, classes or tables of the package, and the file in which each stands."""
+    found = [source.of(thing) for thing in things]
+    text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)
+    html = "".join(f'<div style="opacity:.75">{escape(where)}</div>{source.drawn(lines)}' for where, lines in found)
+    return Page(text, html)
+
+
+def show_wire():
+    """Show the last request and response that the offline server of this process had, as they were sent."""
+    from . import client
+
+    if client._server is None or not client._server.exchanges:
+        return Page(
+            "Nothing went over the wire to the offline server yet.",
+            "Nothing went over the wire to the offline server yet.",
+        )
+    last = client._server.exchanges[-1]
+    parts = [(f"{last['method']} {last['path']}", last["request"]), (str(last["status"]), last["response"])]
+    text = "\n".join(f"{head}\n{page.first_lines(_pretty(body))}" for head, body in parts)
+    return Page(text, "".join(bar(f"<b>{escape(head)}</b>{code(_pretty(body))}", page.GREY) for head, body in parts))
+
+
+def _pretty(body):
+    try:
+        return conversation.as_json(json.loads(body), indent=2)
+    except ValueError:  # a stream of events, or what was cut off
+        return body.rstrip()
