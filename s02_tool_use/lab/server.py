@@ -16,12 +16,8 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 from . import wire
+from .rules import FIRST_PARTY, validate
 from .understudy import Understudy
-
-try:
-    from .rules import FIRST_PARTY, validate
-except ImportError:  # until rules.py is there
-    FIRST_PARTY, validate = None, lambda request, profile: None
 
 HOST = "127.0.0.1"  # loopback only: nobody else on the network can reach it
 MAX_BODY = 32 * 1024 * 1024  # the limit of the real API
