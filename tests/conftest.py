@@ -25,9 +25,26 @@ def no_leaks(monkeypatch):
 
 @pytest.fixture
 def workspace(tmp_path):
-    """A fresh folder that is the workspace during one test. It lies one level down, so a test can put things beside it."""
+    """A fresh folder that is the workspace of one test. It lies one level down, so that a test can put things beside it."""
     root = tmp_path / "work"
     root.mkdir()
     s02_tool_use.use_workdir(root)
     yield root
     s02_tool_use.use_workdir(os.curdir)
+
+
+@pytest.fixture
+def scripted():
+    """A function that takes a script and returns (client, model), as connect(script=...) does. Closes its clients."""
+    from s02_tool_use.lab.client import connect
+
+    clients = []
+
+    def make(script):
+        client, model = connect(script=script)
+        clients.append(client)
+        return client, model
+
+    yield make
+    for client in clients:
+        client.close()

@@ -1,0 +1,61 @@
+"""Run notebooks offline and store their outputs so that running them again changes no line.
+
+    python tests/refresh.py                                        # all notebooks and solutions
+    python tests/refresh.py notebooks/01_hardcoded_bash.ipynb
+
+What varies from run to run is left out: timing, widget state, widget ids, the version of Python.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import s02_tool_use.lab.early  # noqa: F401  (before nbformat, which it makes faster to import)
+
+import nbformat  # isort: skip
+from nbclient import NotebookClient  # isort: skip
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def notebooks():
+    """Return the paths of all notebooks that the tests run, in their order."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb")) + sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+
+
+def clean(notebook):
+    """Remove from a notebook, in place, what would differ in the next run."""
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):
+            output.get("data", {}).pop(WIDGET, None)
+            output.pop("traceback", None) if output.output_type != "error" else output.update(traceback=[])
+
+
+def refresh(path):
+    """Run one notebook in a fresh kernel, in its own folder, and write it back with its outputs."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+    ).execute()
+    clean(notebook)
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in [n for n in os.environ if n.startswith("ANTHROPIC_") or n in ("API_KEY", "BASE_URL", "MODEL_ID")]:
+        del os.environ[name]
+    for path in [Path(p).resolve() for p in sys.argv[1:]] or notebooks():
+        refresh(path)
+        print(path.relative_to(ROOT).as_posix())

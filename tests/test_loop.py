@@ -1,0 +1,192 @@
+"""The loop, run against the scripted model over real HTTP: nothing is mocked."""
+
+import json
+
+import pytest
+
+from s02_tool_use import agent_loop, agent_steps
+from s02_tool_use.lab.rules import validate
+
+
+def call(name, id=None, **arguments):
+    block = {"type": "tool_use", "name": name, "input": arguments}
+    return {**block, "id": id} if id else block
+
+
+def user(text="Go."):
+    return [{"role": "user", "content": text}]
+
+
+def kinds(steps):
+    return [step.kind for step in steps]
+
+
+def valid(model, messages):
+    return validate({"model": model, "max_tokens": 100, "messages": messages}) is None
+
+
+def results(messages):
+    return [b for m in messages if isinstance(m["content"], list) for b in m["content"] if b["type"] == "tool_result"]
+
+
+def test_a_call_is_run_and_its_result_is_sent_back(scripted, workspace):
+    (workspace / "a.txt").write_text("hello\n")
+    client, model = scripted([call("read_file", path="a.txt"), "It says hello."])
+    messages = user()
+    assert kinds(agent_steps(client, model, messages)) == [
+        "request", "reply", "tool_use", "tool_result", "request", "reply", "stop",
+    ]  # fmt: skip
+    assert [m["role"] for m in messages] == ["user", "assistant", "user", "assistant"]
+    assert "hello" in results(messages)[0]["content"]
+
+
+def test_the_messages_are_plain_json_data(scripted, workspace):
+    client, model = scripted([call("glob", pattern="*"), "Done."])
+    messages = user()
+    agent_loop(client, model, messages)
+    assert json.loads(json.dumps(messages)) == messages
+
+
+def test_parallel_calls_are_answered_in_one_message_in_their_order(scripted, workspace):
+    client, model = scripted([[call("glob", pattern="*"), call("bash", command="echo hi")], "Done."])
+    messages = user()
+    agent_loop(client, model, messages)
+    assert [m["role"] for m in messages] == ["user", "assistant", "user", "assistant"]
+    asked = [b["id"] for b in messages[1]["content"] if b["type"] == "tool_use"]
+    assert [r["tool_use_id"] for r in messages[2]["content"]] == asked
+
+
+def test_an_unknown_tool_becomes_an_error_result_and_the_loop_goes_on(scripted, workspace):
+    client, model = scripted([call("no_such_tool"), "I see."])
+    messages = user()
+    reply = agent_loop(client, model, messages)
+    assert results(messages)[0]["is_error"] is True
+    assert reply.content[0].text == "I see."
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_whatever_a_handler_lets_through_every_call_has_its_answer(scripted, workspace, error):
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    def refuses_to_say(block):
+        raise error
+
+    client, model = scripted([[call("bash", command="1"), call("bash", command="2")]])
+    messages = user()
+    handlers = {"bash": interrupted}
+    approve = None if error is KeyboardInterrupt else refuses_to_say
+    with pytest.raises(error):
+        agent_loop(client, model, messages, handlers=handlers, approve=approve)
+    assert [r["content"] for r in results(messages)] == ["(cancelled)", "(cancelled)"]
+    assert valid(model, messages)
+
+
+@pytest.mark.parametrize("stop_at", range(1, 8))
+def test_a_generator_that_is_closed_anywhere_leaves_a_valid_history(scripted, workspace, stop_at):
+    client, model = scripted([[call("bash", command="echo 1"), call("glob", pattern="*")], "Done."])
+    messages = user()
+    steps = agent_steps(client, model, messages)
+    for _ in range(stop_at):
+        next(steps)
+    steps.close()
+    assert valid(model, messages)
+    assert len(results(messages)) in (0, 2)
+
+
+def test_results_that_came_before_the_interruption_are_kept(scripted, workspace):
+    client, model = scripted([[call("bash", command="echo first"), call("bash", command="echo second")]])
+    messages = user()
+    for step in agent_steps(client, model, messages):
+        if step.kind == "tool_result":
+            break
+    first, second = results(messages)
+    assert "first" in first["content"]
+    assert not first.get("is_error")
+    assert second["content"] == "(cancelled)"
+
+
+def test_a_call_that_max_tokens_cut_off_is_never_run(scripted, workspace):
+    script = [{"content": [call("bash", command="touch made")], "stop_reason": "max_tokens"}, "Shorter then."]
+    client, model = scripted(script)
+    messages = user()
+    steps = list(agent_steps(client, model, messages))
+    assert "tool_use" not in kinds(steps)
+    assert not (workspace / "made").exists()
+    assert "max_tokens" in results(messages)[0]["content"]
+    assert steps[-1].data == "end_turn"
+
+
+def test_a_refusal_ends_the_loop_with_its_calls_answered(scripted, workspace):
+    client, model = scripted([{"content": [call("bash", command="touch made")], "stop_reason": "refusal"}])
+    messages = user()
+    steps = list(agent_steps(client, model, messages))
+    assert steps[-1] == ("stop", "refusal")
+    assert not (workspace / "made").exists()
+    assert valid(model, messages)
+
+
+def test_the_turn_limit_ends_a_model_that_repeats_itself(scripted, workspace):
+    client, model = scripted([call("glob", pattern="*") for _ in range(9)])
+    messages = user()
+    steps = list(agent_steps(client, model, messages, max_turns=3))
+    assert steps[-1] == ("stop", "max_turns")
+    assert len(results(messages)) == 3
+    assert valid(model, messages)
+
+
+@pytest.mark.parametrize(("verdict", "text"), [(False, "did not allow"), ("Ask me first.", "Ask me first.")])
+def test_a_call_that_is_not_approved_is_answered_and_not_run(scripted, workspace, verdict, text):
+    client, model = scripted([call("bash", command="touch made"), "All right."])
+    messages = user()
+    agent_loop(client, model, messages, approve=lambda block: verdict)
+    assert not (workspace / "made").exists()
+    assert text in results(messages)[0]["content"]
+    assert results(messages)[0]["is_error"] is True
+
+
+def test_a_result_that_is_edited_before_the_loop_goes_on_is_what_is_sent(scripted, workspace):
+    client, model = scripted([call("bash", command="echo real"), "Done."])
+    requests = []
+    for step in agent_steps(client, model, user()):
+        if step.kind == "tool_result":
+            step.data["content"] = "edited"
+        if step.kind == "request":
+            requests.append(step.data)
+    assert requests[-1]["messages"][-1]["content"][0]["content"] == "edited"
+
+
+def test_a_reply_that_is_edited_before_the_loop_goes_on_is_what_is_run(scripted, workspace):
+    client, model = scripted([call("bash", command="echo real"), "Done."])
+    messages = user()
+    for step in agent_steps(client, model, messages):
+        if step.kind == "reply" and len(messages) == 2:
+            messages[-1]["content"][0]["input"] = {"command": "echo edited"}
+    assert "edited" in results(messages)[0]["content"]
+
+
+def test_a_stream_gives_its_text_in_pieces_and_ends_like_a_plain_reply(scripted, workspace):
+    client, model = scripted([call("glob", pattern="*"), "One two three four five six seven."])
+    messages = user()
+    steps = list(agent_steps(client, model, messages, stream=True))
+    pieces = [step.data for step in steps if step.kind == "text"]
+    assert len(pieces) > 1
+    assert "".join(pieces) == messages[-1]["content"][0]["text"]
+
+
+def test_an_error_of_the_api_passes_through_and_leaves_the_history_as_it_was(scripted):
+    import anthropic
+
+    client, model = scripted([{"error": 529}])
+    messages = user()
+    with pytest.raises(anthropic.APIStatusError):
+        agent_loop(client, model, messages)
+    assert messages == user()
+
+
+def test_a_broken_history_is_mended_on_the_way_out_and_left_alone_in_the_list(scripted, workspace):
+    client, model = scripted(["Hello again."])
+    messages = [*user(), {"role": "assistant", "content": [call("glob", id="toolu_09", pattern="*")]}, *user("Stop.")]
+    agent_loop(client, model, messages)
+    assert messages[2] == user("Stop.")[0]
+    assert messages[-1]["content"][0]["text"] == "Hello again."

@@ -1,0 +1,227 @@
+"""The shape of the repository: imports, exports, and the frame of each notebook."""
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import s02_tool_use
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "s02_tool_use"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+
+# Arrows of the design: each lesson module may import these of ours, and nothing else of ours.
+LESSONS = {
+    "workspace": set(),
+    "sandbox": {"workspace"},
+    "shell": {"workspace", "sandbox"},
+    "tools": {"workspace"},
+    "dispatch": {"workspace", "tools", "shell"},
+    "messages": set(),
+    "loop": {"dispatch", "messages"},
+}
+
+
+def by_name(paths):
+    return pytest.mark.parametrize("path", paths, ids=[p.stem for p in paths])
+
+
+def imported(path):
+    """Return the names that a module imports: of ours relative to the package, others by their first part."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            names |= {node.module.split(".")[0]} if node.module else {alias.name for alias in node.names}
+    return names
+
+
+def cells(path, kind):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+# ---- the package
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in PACKAGE.glob("*.py") if not p.stem.startswith("__")))
+def test_a_lesson_module_imports_only_what_comes_before_it(name):
+    others = {p.stem for p in PACKAGE.glob("*.py")} | {"lab", "s02_tool_use"}
+    assert imported(PACKAGE / f"{name}.py") & others <= LESSONS[name]
+
+
+def test_only_the_client_imports_the_sdk_and_only_the_widgets_import_ipywidgets():
+    for path in PACKAGE.rglob("*.py"):
+        assert "anthropic" not in imported(path) or path.stem == "client", path
+        assert "ipywidgets" not in imported(path) or path.stem == "widgets", path
+
+
+def test_importing_the_package_and_its_lessons_imports_nothing_heavy():
+    code = "import sys, s02_tool_use as s; [getattr(s, n) for n in s.__all__]; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"anthropic", "IPython", "ipywidgets", "httpx2", "nbformat", "dotenv"} & set(modules)
+
+
+def test_importing_the_package_alone_does_not_import_the_lessons():
+    code = "import sys, s02_tool_use; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in modules if name.startswith("s02_tool_use")] == ["s02_tool_use"]
+
+
+def test_every_public_name_exists_is_sorted_and_has_a_docstring():
+    assert s02_tool_use.__all__ == sorted(s02_tool_use.__all__)
+    for name in s02_tool_use.__all__:
+        value = getattr(s02_tool_use, name)
+        assert inspect.getdoc(value) if callable(value) else value, name
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        s02_tool_use.no_such_name  # noqa: B018
+
+
+@by_name(sorted(PACKAGE.rglob("*.py")))
+def test_a_module_opens_by_saying_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+# ---- the notebooks
+
+
+@by_name(NOTEBOOKS)
+def test_a_notebook_has_the_frame_of_the_course(path):
+    text, code = cells(path, "markdown"), cells(path, "code")
+    headings = re.findall(r"(?m)^## (.*)", "\n".join(text))
+    assert re.match(r"# .+\n\n.+", text[0])
+    assert text[0].count("\n# ") == 0
+    assert all(word in text[1] for word in ("**You will**", "**Read** `s02_tool_use/", "**Time**"))
+    assert 3 <= text[1].count("\n- ") <= 4
+    assert len(code[0].strip().splitlines()) <= 4
+    assert "connect()" in code[0]
+    sections = [h for h in headings if re.match(r"\d\. ", h)]
+    assert 3 <= len(sections) <= 5
+    assert [h.split(".")[0] for h in sections] == [str(n) for n in range(1, len(sections) + 1)]
+    assert all(h.endswith("?") for h in sections), "a section asks a question"
+    assert any(h.startswith("Exercise") for h in headings)
+    assert headings[-1] == "Recap"
+
+
+@by_name(NOTEBOOKS[1:])
+def test_each_exercise_has_a_stub_a_check_of_one_line_and_three_hints(path):
+    kinds = [(c["cell_type"], "".join(c["source"])) for c in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    starts = [i for i, (kind, source) in enumerate(kinds) if kind == "markdown" and source.startswith("## Exercise")]
+    end = next(i for i, (_, source) in enumerate(kinds) if source.startswith("## Recap"))
+    assert 2 <= len(starts) <= 4
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        part = kinds[start:stop]
+        checks = [source for kind, source in part if kind == "code" and source.startswith("check.")]
+        assert len(checks) == 1
+        assert len(checks[0].splitlines()) == 1
+        hints = [s for kind, s in part if kind == "markdown" and s.startswith("<details><summary>Hint")]
+        assert [h[24:30] for h in hints] == ["Hint 1", "Hint 2", "Hint 3"] or len(hints) == 3
+
+
+@by_name(NOTEBOOKS[1:])
+def test_each_notebook_with_exercises_has_its_solutions(path):
+    solution = ROOT / "notebooks" / "solutions" / path.name
+    wanted = [source for source in cells(path, "code") if source.startswith("check.")]
+    given = [source.split("(")[0] for source in cells(solution, "code") if source.startswith("check.")]
+    assert given == [source.split("(")[0] for source in wanted]
+
+
+@by_name(NOTEBOOKS + SOLUTIONS)
+def test_no_cell_is_longer_than_30_lines_and_no_notebook_larger_than_100_kilobytes(path):
+    assert max(len(source.splitlines()) for source in cells(path, "code")) <= 30
+    assert path.stat().st_size < 100_000
+
+
+@by_name(NOTEBOOKS + SOLUTIONS)
+def test_no_notebook_defines_a_name_of_the_package(path):
+    for source in cells(path, "code"):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                assert node.name not in s02_tool_use.__all__
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                assert node.id not in s02_tool_use.__all__
+
+
+@by_name(NOTEBOOKS + SOLUTIONS)
+def test_sources_and_outputs_hold_nothing_of_one_machine_or_one_moment(path):
+    text = path.read_text(encoding="utf-8")
+    for pattern in (
+        r"(?<![\w.])/(?:tmp|home|root|work|Users|private|var|usr/lib)/",
+        r"[A-Z]:\\\\",
+        r"(?:127\.0\.0\.1|localhost):\d",
+        r"claude-[\w.]+-\d",
+        r"0x[0-9a-f]{6}",
+        r"20\d\d-\d\d-\d\dT",
+        r"widget-view",
+    ):
+        found = re.search(pattern, text)
+        assert not found, text[max(0, found.start() - 60) : found.end() + 60]
+
+
+@by_name(NOTEBOOKS + SOLUTIONS)
+def test_each_cell_has_a_name_of_its_own_and_no_timing(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*", id) for id in ids)
+    assert not any("execution" in cell["metadata"] for cell in notebook["cells"])
+    assert "widgets" not in notebook["metadata"]
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+
+
+@by_name(NOTEBOOKS + SOLUTIONS)
+def test_each_code_cell_was_run_in_order_so_that_nbval_compares_it(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    counts = [cell["execution_count"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert counts == list(range(1, len(counts) + 1)), "run: python tests/refresh.py"
+
+
+@by_name([*NOTEBOOKS, *SOLUTIONS, ROOT / "README.md"])
+def test_every_link_to_a_file_resolves(path):
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target
+
+
+def test_each_notebook_links_to_the_next_one():
+    for path, following in zip(NOTEBOOKS, NOTEBOOKS[1:], strict=False):
+        assert f"]({following.name})" in cells(path, "markdown")[-1]
+
+
+def test_the_table_of_the_readme_is_the_folder():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.findall(r"(?m)^\| \[?`?(\d\d_\w+)", readme)
+    assert table == [path.stem for path in NOTEBOOKS]
+
+
+# ---- the repository
+
+
+def test_model_names_stand_in_the_example_of_the_env_file_and_nowhere_else():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split("\n") if listed.returncode == 0 else []
+    for name in filter(None, names):
+        path = ROOT / name
+        if path.suffix in {".py", ".md", ".ipynb", ".toml", ".txt"} and path.is_file():
+            found = re.search(r"claude-(?:opus|sonnet|haiku|\d)[\w.-]*", path.read_text(encoding="utf-8"))
+            assert not found or name.startswith("tests/"), f"{name}: {found.group()}"
+
+
+def test_ruff_has_nothing_to_say():
+    for arguments in (["check"], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *arguments, str(ROOT)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
