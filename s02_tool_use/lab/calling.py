@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import workspace
+
 DEADLINE = 5.0  # seconds for one call; an answer takes milliseconds, a slow laptop's subprocess under a second
 GRACE = 2.0  # seconds in which a stopped call may end, before it is left behind
 
@@ -124,9 +126,7 @@ class Silence:
 @contextlib.contextmanager
 def temporary_workspace(files=()):
     """A fresh folder as workspace and current folder, holding `files` (name -> text). Afterwards the old ones are back."""
-    from s02_tool_use import workspace
-
-    before, folder = workspace.workdir(), Path.cwd()
+    before, folder = workspace._root, Path.cwd()  # None, if none was chosen yet, and so it must be afterwards
     with tempfile.TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as name:
         for path, text in dict(files).items():
             target = Path(name, path)
@@ -138,7 +138,7 @@ def temporary_workspace(files=()):
             yield Path(name)
         finally:
             os.chdir(folder)
-            workspace.use_workdir(before)
+            workspace._root = before
 
 
 def shown(value, limit=300):

@@ -129,9 +129,9 @@ def _row(block, labels, waits):
         return Row(kind, arguments(block.get("input")), labels.get(id, "?"), str(block.get("name")), id, note)
     if kind == "tool_result":
         id, error = str(block.get("tool_use_id")), block.get("is_error") is True
-        body = _inner(block.get("content", ""))
+        body = inner(block.get("content", ""))
         return Row(kind, body, labels.get(id, "?"), id=id, note="is_error" if error else "", error=error)
-    return Row(kind, _inner(block))
+    return Row(kind, inner(block))
 
 
 def arguments(given):
@@ -146,12 +146,12 @@ def arguments(given):
     return "\n".join(parts)
 
 
-def _inner(content):
+def inner(content):
     """The text of a block, or of a result's content: pictures and documents by their size, unknown blocks as JSON."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(_inner(item) for item in content)
+        return "\n".join(inner(item) for item in content)
     if isinstance(content, dict):
         kind = content.get("type")
         if isinstance(content.get(kind), str):  # text, thinking

@@ -1,0 +1,291 @@
+"""The agent in a terminal: `python3 -m s02_tool_use chat`. Draws what agent_steps yields, asks before a change is made.
+
+Left out: the loop (loop.py), who answers (client.py), and what a token costs, which no reply says.
+"""
+
+import argparse
+import contextlib
+import errno
+import os
+import sys
+from pathlib import Path
+
+from .. import dispatch, loop, workspace
+from . import conversation, faults, page, show
+
+ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
+SHOWN = 10  # lines of a tool's result; the model gets them all
+COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+
+HELP = """\
+/help        this list
+/tools       the tools that the model may call
+/messages    the conversation so far, and what the API would refuse in it
+/cost        the tokens used so far
+/reset       forget the conversation
+/save FILE   write the conversation to a new JSON file
+Ctrl-C stops what is running, Ctrl-D leaves."""
+
+# Why a turn ended, and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
+INTERRUPTED, FAILED = "interrupted", "failed"
+WHY = {
+    "end_turn": "",
+    "stop_sequence": "",
+    "max_turns": f"Stopped after {loop.MAX_TURNS} requests in a row. Write 'go on' if it should.",
+    "max_tokens": "The answer was cut off at the token limit. Write 'go on' if it should.",
+    "model_context_window_exceeded": "The conversation fills the model's whole context. /reset starts a new one.",
+    "refusal": "The model refuses to go on. /reset starts a new conversation.",
+    None: "The answer broke off before its end. Write 'go on' if it should.",
+}
+STATUS = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, INTERRUPTED: 130}  # the exit status of -p; 3 for any other end
+EPILOG = """\
+exit status with -p: 0 answered, 1 the endpoint failed, 2 wrong arguments or settings,
+3 stopped before the end (turns, tokens, refusal), 130 stopped by Ctrl-C"""
+
+
+def main(argv=None):
+    """Run the chat and return the exit status. `argv` is what stands behind `chat` on the command line."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # whatever the locale says
+    try:
+        status = _run(_arguments(argv))
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):  # Windows says EINVAL for a pipe that nobody reads
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python's own flush at the end must not fail again
+        return 141  # what a shell reports for a program that a closed pipe has stopped
+    except KeyboardInterrupt:  # before the first prompt
+        return 130
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(
+        prog="python3 -m s02_tool_use chat",
+        description="Talk to the agent. Without a key in .env the offline understudy answers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("-p", dest="prompt", help="answer this one prompt and leave ('-': read it from stdin)")
+    parser.add_argument("--workdir", default=".", help="the folder in which the tools work (default: the current one)")
+    parser.add_argument("--yes", action="store_true", help=f"run {', '.join(ASK_BEFORE)} without asking")
+    parser.add_argument("--offline", action="store_true", help="let the understudy answer, whatever .env says")
+    return parser.parse_args(argv)
+
+
+def _run(arguments):
+    from . import client as clients
+
+    single = arguments.prompt is not None
+    out = sys.stderr if single else sys.stdout
+    try:
+        with contextlib.redirect_stdout(out):
+            client, model = _offline(clients) if arguments.offline else clients.connect()
+        workspace.use_workdir(arguments.workdir)
+    except clients.SettingsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except (OSError, ValueError):
+        print(f"There is no folder {arguments.workdir} to work in. Make it first.", file=sys.stderr)
+        return 2
+    read, ask = _readers(single)
+    chat = Chat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
+    if not single:
+        return chat.talk()
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    if prompt.strip():
+        return chat.answer(prompt)
+    print("The prompt is empty: write it behind -p.", file=sys.stderr)
+    return 2
+
+
+def _offline(clients):
+    print("Offline: no language model answers here, rules do.")
+    return clients._offline(clients.Understudy())
+
+
+def _readers(single):
+    """(read a line of the conversation, ask a question): both take a prompt; EOFError says that nobody answers."""
+    if single:
+        return None, _ask_beside_stdout
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from prompt_toolkit import ANSI, PromptSession
+
+        # Edits wide characters and emoji as one, has a history for the arrow keys, takes a pasted text as one line.
+        line, question = PromptSession(), PromptSession()
+        return lambda text: line.prompt(ANSI(f"{CYAN}{text}{RESET}")), question.prompt
+    return _plain, _plain
+
+
+def _plain(text):
+    return input(text if sys.stdin.isatty() else "")
+
+
+def _ask_beside_stdout(text):
+    if not sys.stdin.isatty():  # what comes in is no answer to a question
+        raise EOFError
+    print(text, end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+class Chat:
+    """A conversation, and how it is drawn. `messages` is always a history that the API accepts."""
+
+    def __init__(self, client, model, *, read, ask, out, yes=False, single=False):
+        self.client, self.model, self.read, self.ask, self.out, self.single = client, model, read, ask, out, single
+        self.allowed = set(ASK_BEFORE) if yes else set()
+        self.colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.written = set()  # by /save, which replaces no other file
+        self.open = False  # True when the cursor stands behind a text and not at the start of a line
+        self.reset()
+
+    def reset(self):
+        self.messages, self.requests, self.tokens, self.text = [], 0, dict.fromkeys(COUNTED, 0), []
+
+    # Two ways to use it: line after line, or one question.
+
+    def talk(self):
+        """Read and answer until the input ends. Returns the exit status."""
+        self.say("/help lists the commands, Ctrl-D leaves.", DIM)
+        while True:
+            try:
+                line = self.read("s02 >> ").strip()
+            except KeyboardInterrupt:
+                self.say("Ctrl-D leaves.", DIM)
+                continue
+            except EOFError:
+                self.say("Bye.", DIM)
+                return 0
+            if line in ("q", "exit"):
+                return 0
+            if line.startswith("/") and line.split()[0][1:].isalpha():
+                self.command(*line[1:].split(None, 1))
+            elif line:
+                self.turn(line)
+
+    def answer(self, prompt):
+        """Ask one question and print the final answer alone to stdout. Returns the exit status, see EPILOG."""
+        reason = self.turn(prompt)
+        text = "".join(self.text).strip()
+        if text:
+            print(page.printable(text))
+        return STATUS.get(reason, 3)
+
+    # One turn
+
+    def turn(self, prompt):
+        """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", INTERRUPTED or FAILED."""
+        before = len(self.messages)
+        self.messages.append({"role": "user", "content": prompt})
+        steps = loop.agent_steps(self.client, self.model, self.messages, approve=self.approve, stream=True)
+        try:
+            with contextlib.closing(steps):  # closing it answers every call that is still open
+                for step in steps:
+                    self.draw(*step)
+            reason = step.data
+            said = WHY.get(reason, f"Stopped: {reason}.")
+        except KeyboardInterrupt:
+            reason, said = INTERRUPTED, "Stopped."
+        except BrokenPipeError:
+            raise  # nobody reads what we write
+        except Exception as error:
+            reason, said = FAILED, faults.explain(error, self.client)
+        if len(self.messages) == before + 1:
+            self.messages.pop()  # nothing answered it: it can be asked again without being there twice
+        self.say(said, RED)
+        self.end_line()
+        return reason
+
+    def draw(self, kind, data):
+        """Draw one Step."""
+        if kind == "request":
+            if self.single:  # what the last reply said was not the answer
+                self.say("".join(self.text).strip())
+            self.text = []
+        elif kind == "text":
+            self.text.append(data)
+            if not self.single:
+                self.out.write(page.printable(data))
+                self.out.flush()
+                self.open = True
+        elif kind == "reply":
+            self.requests += 1
+            for key in COUNTED:
+                self.tokens[key] += getattr(data.usage, key, None) or 0
+        elif kind == "tool_use":
+            self.say(f"> {data['name']}", YELLOW)
+            self.say(_indent(conversation.arguments(data["input"])))
+        elif kind == "tool_result":
+            lines = conversation.inner(data["content"]).rstrip("\n").split("\n")
+            more = [f"... {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+            shown = [page.shorten(line, 200) for line in lines[:SHOWN]]
+            self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
+
+    def approve(self, block):
+        """Asked by the loop before each call. True, or the reason why not, which the model will read."""
+        name = block["name"]
+        if name not in ASK_BEFORE or name in self.allowed:
+            return True
+        try:
+            said = self.ask(f"Run {name}? y(es), n(o), a(lways): ").strip().lower()
+        except EOFError:
+            return "Not run: nobody is there to allow it."
+        if said in ("a", "always"):
+            self.allowed.add(name)
+        return said in ("y", "yes", "a", "always")
+
+    # Commands
+
+    def command(self, name, argument=""):
+        commands = {
+            "help": lambda: self.say(HELP),
+            "tools": lambda: self.say("\n".join(f"{t['name']:12} {t['description']}" for t in dispatch.TOOLS)),
+            "messages": lambda: self.say(repr(show.show_messages(self.messages))),
+            "cost": self.cost,
+            "reset": lambda: (self.reset(), self.say("A new conversation.")),
+            "save": lambda: self.save(argument),
+        }
+        commands.get(name, lambda: self.say(f"There is no /{name}. /help lists the commands."))()
+
+    def cost(self):
+        counted = ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in self.tokens.items() if number)
+        self.say(f"{self.requests} requests: {counted or 'no tokens'}. What a token costs is not known here.")
+
+    def save(self, name):
+        path = Path(name).expanduser()
+        if not name:
+            self.say("Name the file: /save FILE")
+        elif path.exists() and path not in self.written:
+            self.say(f"{name} exists and stays as it is: choose another name.", RED)
+        else:
+            try:
+                path.write_text(conversation.as_json(self.messages, indent=2) + "\n", encoding="utf-8")
+            except OSError as error:
+                self.say(f"{name} cannot be written: {error.strerror}.", RED)
+            else:
+                self.written.add(path)
+                self.say(f"{len(self.messages)} messages written to {name}.")
+
+    def end_line(self):
+        if self.open:
+            self.out.write("\n")
+            self.out.flush()
+            self.open = False
+
+    def say(self, text, style=""):
+        """Write a line, unless it is empty. Nothing in it can give the terminal an order."""
+        if text:
+            self.end_line()
+            text = page.printable(text)
+            self.out.write(f"{style}{text}{RESET}\n" if style and self.colours else f"{text}\n")
+            self.out.flush()
+
+
+def _indent(text):
+    return "  " + text.replace("\n", "\n  ")
