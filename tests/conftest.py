@@ -25,7 +25,7 @@ def no_leaks(monkeypatch):
 
 @pytest.fixture
 def workspace(tmp_path):
-    """A fresh folder that is the workspace of one test. It lies one level down, so that a test can put things beside it."""
+    """A fresh folder, the workspace of one test. It lies one level down, so that a test can put things beside it."""
     root = tmp_path / "work"
     root.mkdir()
     s02_tool_use.use_workdir(root)
