@@ -1,0 +1,76 @@
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | doctor].
+
+It chooses; lab/setup.py makes the environment in which the chosen command then runs. This file must parse on
+Python 3.6, whose users read a sentence here and no SyntaxError.
+"""
+
+import os
+import subprocess
+import sys
+
+HELP = """\
+python3 -m s02_tool_use            opens the notebooks in JupyterLab; what follows goes to JupyterLab
+python3 -m s02_tool_use test       runs all tests, the notebooks included; what follows goes to pytest
+python3 -m s02_tool_use chat       the agent in a terminal; its workspace is the current folder
+python3 -m s02_tool_use doctor     what is wrong with this machine, in words
+
+The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
+CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.argv[1:]))"
+COMMANDS = {
+    "lab": ["-m", "s02_tool_use.lab.early", "jupyterlab"],
+    "test": ["-m", "pytest"],
+    "chat": ["-c", CALL.format("terminal")],
+    "doctor": ["-c", CALL.format("doctor")],
+}
+
+
+def main(argv):
+    """Run what was asked for. Returns an exit status, or a sentence about what stands in the way."""
+    if sys.version_info < (3, 10):
+        return (
+            "Python 3.10 or newer is needed, this is {}.{}. Get one from https://www.python.org/downloads/ "
+            "or from your system's packages and start with it, such as: python3.12 -m s02_tool_use"
+        ).format(*sys.version_info)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a folder's name may have letters that the terminal has not
+    if argv[:1] in (["-h"], ["--help"]):
+        print(HELP)
+        return 0
+    name = "lab"
+    if argv and not argv[0].startswith("-") and not os.path.exists(argv[0]):
+        name, argv = argv[0], argv[1:]
+    if name not in COMMANDS:
+        return f"There is no command {name!r}.\n\n{HELP}"
+
+    from s02_tool_use.lab import setup  # in newer syntax
+
+    try:
+        # The doctor looks at the machine as it is, and installs nothing.
+        python = setup.environment() if name != "doctor" or setup.is_ready() else sys.executable
+    except setup.SetupError as error:
+        return str(error)
+    except KeyboardInterrupt:
+        return "Stopped. The next start goes on from here."
+    if name == "lab":
+        paths = [os.path.join(setup.ROOT, "s02_tool_use", "lab", "jupyter"), os.environ.get("JUPYTER_CONFIG_PATH")]
+        os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
+    if name in ("lab", "test"):
+        os.chdir(setup.ROOT)
+    return become([python] + COMMANDS[name] + argv)
+
+
+def become(command):
+    """Run the command in place of this process: its signals and its exit status are those of the terminal."""
+    sys.stdout.flush()
+    if os.name != "nt":
+        os.execv(command[0], command)
+    child = subprocess.Popen(command)  # on Windows execv would come back to the prompt at once
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            pass  # the child got it as well, and decides
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
