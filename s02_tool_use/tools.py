@@ -1,120 +1,151 @@
-"""The four file tools: read, write, edit, glob. Each takes what a model sent and returns text, or raises ToolError."""
+"""The four file tools. Each takes what a model sent and returns text for it, or raises ToolError.
 
-import fnmatch
+They stay in the workspace (workspace.py). Left out: guessing. An edit that does not fit is refused, with a hint.
+"""
+
+import codecs
 import os
-import secrets
-import stat
 
-from s02_tool_use.workspace import ToolError, open_file, open_folder, safe_path, told, workdir
+from s02_tool_use.edits import find_places, hint, refuse_mixture, replaced
+from s02_tool_use.files import folder_of, locked, open_file, replace
+from s02_tool_use.patterns import find
+from s02_tool_use.workspace import ToolError
 
-MAX_SHOWN = 50_000  # bytes of a file that a model gets to see at once
-MAX_MATCHES = 500
+MAX_SHOWN = 50_000  # bytes of a file at once: about 12,000 tokens
+MAX_EDITED = 200_000_000  # bytes: an edit holds the file in memory, twice
+MAX_MATCHES = 500  # names of a glob
+PIECE = 8192  # bytes read at a time: a few lines of a big file cost one read
 
 
 def run_read(path: str, limit: int | None = None, offset: int | None = None) -> str:
-    """The text of a file: at most `limit` lines, from byte `offset` on. Says so when it cut."""
-    start = offset or 0
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ToolError("limit must be a whole number, 1 or more")
-    target = safe_path(path)
-    with told(path), open_folder(target) as (folder, name):
-        with open(open_file(folder, name, path), "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(start)
-            raw = file.read(MAX_SHOWN)
-    if limit is not None:
-        raw = (
-            b"".join(raw.splitlines(keepends=True)[:limit])
-            if b"\r" not in raw
-            else b"\n".join(raw.split(b"\n")[:limit]) + b"\n"
-        )
+    """The text of a file, from byte `offset` on, at most `limit` lines and MAX_SHOWN bytes; says so if it cut.
+
+    Lines end at newline characters and nowhere else. Bytes that are not UTF-8 are shown as \\xNN, with a warning.
+    """
+    limit = _number("limit", limit, 1)
+    start = _number("offset", offset, 0) or 0
+    with folder_of(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        raw = _read_lines(file, start, limit)
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start:
+        raise ToolError(f"{path!r} is UTF-16 text; convert it with bash first: iconv -f UTF-16 -t UTF-8")
     if b"\0" in raw:
-        raise ToolError(f"{path!r} is binary")
-    text = raw.decode(errors="backslashreplace").removeprefix("\ufeff")
-    end = start + len(raw)
-    if end < size:
-        text += f"\n[bytes {start} to {end} of {size} shown; read on with offset={end}]"
-    return text
+        raise ToolError(f"{path!r} is not text but binary, {size} bytes; look at it with bash: file, xxd, strings")
+    if start and start >= size:
+        raise ToolError(f"offset {start} is at or past the end: {path!r} has {size} bytes")
+    text, used, notes = _decode(raw, at_end=start + len(raw) >= size)
+    end = start + used
+    if start or end < size:
+        notes.append(f"bytes {start} to {end} of {size} are shown" + f"; read on with offset={end}" * (end < size))
+    if not size:
+        notes.append("the file is empty")
+    return _with_notes(text if start else text.removeprefix("\ufeff"), notes)  # the byte order mark is no text
+
+
+def _read_lines(file, start, limit):
+    """At most `limit` lines and MAX_SHOWN bytes, reading hardly more than that: the file may have gigabytes."""
+    file.seek(start)
+    raw, lines, end = b"", 0, 0
+    while len(raw) < MAX_SHOWN and (piece := file.read(min(PIECE, MAX_SHOWN - len(raw)) if limit else MAX_SHOWN)):
+        raw += piece
+        while limit and (end := raw.find(b"\n", end) + 1):
+            lines += 1
+            if lines == limit:
+                return raw[:end]
+        end = len(raw)
+    return raw[:MAX_SHOWN]
+
+
+def _decode(raw, at_end):
+    """(text, bytes used, notes); a character that the cut went through is left for the next read."""
+    notes = []
+    try:
+        text, used = codecs.utf_8_decode(raw, "strict", at_end)
+    except UnicodeDecodeError:
+        text, used = codecs.utf_8_decode(raw, "backslashreplace", at_end)
+        notes.append("not all of it is UTF-8: other bytes are shown as \\xNN")
+    if "\x1b" in text or "\x9b" in text:  # would command the terminal that prints the result
+        text = text.replace("\x1b", "\\x1b").replace("\x9b", "\\x9b")
+        notes.append("escape characters are shown as \\x1b")
+    return text, used, notes
 
 
 def run_write(path: str, content: str) -> str:
-    """Write `content` to a file, replacing what was there; missing folders are made. Says how many bytes."""
-    data = _encoded(content, "content")
-    target = safe_path(path)
-    with told(path), open_folder(target, create=True) as (folder, name):
-        _replace(folder, name, data, path)
+    """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are made."""
+    data = _encoded("content", content)  # before anything is opened: a failure must not cost the old file
+    with folder_of(path, create=True) as (folder, name), locked(folder):
+        replace(folder, name, data, path)
     return f"Wrote {len(data)} bytes to {path}"
 
 
 def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:
-    """Replace old_text, which must occur exactly once (or with replace_all: everywhere), by new_text."""
-    old, new = _encoded(old_text, "old_text"), _encoded(new_text, "new_text")
+    """Replace `old_text`, which must be in the file exactly once, by `new_text`; with replace_all, wherever it is.
+
+    Only the matched bytes change. A line end in old_text fits LF and CRLF, and new_text gets the kind of its place.
+    """
+    old, new = _encoded("old_text", old_text), _encoded("new_text", new_text)
     if not old or old == new:
-        raise ToolError("old_text is empty" if not old else "old_text and new_text are equal: nothing to do")
-    target = safe_path(path)
-    with told(path), open_folder(target) as (folder, name):
+        raise ToolError("old_text is empty" if not old else "old_text and new_text are the same: nothing to change")
+    with folder_of(path) as (folder, name), locked(folder):
         with open(open_file(folder, name, path), "rb") as file:
+            seen = os.fstat(file.fileno())
+            if seen.st_size > MAX_EDITED:
+                raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
             raw = file.read()
-        found = raw.count(old)
-        if not found:
-            raise ToolError(f"old_text is not in {path!r}; read the file and copy the text exactly")
-        if found > 1 and not replace_all:
-            raise ToolError(f"old_text is {found} times in {path!r}; add lines around it, or use replace_all")
-        _replace(folder, name, raw.replace(old, new), path)
-    return f"Edited {path}: {found} place{'s' * (found > 1)}"
+        refuse_mixture(raw, new, path)
+        places = find_places(raw, old, replace_all)
+        if not places:
+            raise ToolError(f"old_text is not in {path!r}.{hint(raw, old_text)}")
+        lines = [raw.count(b"\n", 0, start) + 1 for start, _ in places[:10]]
+        where = f"line{'s' * (len(places) > 1)} {', '.join(map(str, lines))}{', ...' * (len(places) > len(lines))}"
+        if len(places) > 1 and not replace_all:
+            raise ToolError(f"old_text is in {path!r} more than once ({where}); add text around it, or use replace_all")
+        result = replaced(raw, places, new)
+        if result == raw:
+            raise ToolError("this would change nothing: line ends stay as they are in the file")
+        replace(folder, name, result, path, seen)
+    return f"Edited {path}: {len(places)} place{'s' * (len(places) > 1)}, {where}"
 
 
 def run_glob(pattern: str) -> str:
-    """The names that match `pattern`, one a line, sorted, relative to the workspace; ** means any folders."""
-    if pattern.startswith("/") or ".." in pattern.split("/"):
-        raise ToolError("the pattern leads outside the workspace; make it relative, without '..'")
-    root, found = workdir(), []
-    for folder, folders, files in os.walk(root):
-        folders[:] = [f for f in folders if not f.startswith(".") and not os.path.islink(os.path.join(folder, f))]
-        for name in files + folders:
-            relative = os.path.relpath(os.path.join(folder, name), root)
-            if _matches(relative.split("/"), [p for p in pattern.split("/") if p]):
-                found.append(relative)
-    found.sort()
-    if not found:
-        return f"No matches for {pattern}"
-    more = f"\n[{MAX_MATCHES} of {len(found)} shown]" if len(found) > MAX_MATCHES else ""
-    return "\n".join(found[:MAX_MATCHES]) + more
+    """The names that match, sorted, one a line, relative to the workspace; at most MAX_MATCHES, with a count."""
+    names, notes = find(pattern)
+    shown = [_printable(name) for name in names[:MAX_MATCHES]]
+    if len(names) > MAX_MATCHES:
+        notes.append(f"{MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
+    return _with_notes("\n".join(shown) or f"No matches for {pattern}", notes)
 
 
-def _matches(parts, pattern):
-    if not pattern:
-        return not parts
-    if pattern[0] == "**":
-        return _matches(parts, pattern[1:]) or bool(parts and _matches(parts[1:], pattern))
-    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+def _printable(name):
+    """Names with line breaks or undecodable bytes are quoted: one name stays one line, and can be sent."""
+    return name if name.isprintable() else ascii(name)
 
 
-def _encoded(text, name):
+def _number(name, value, least):
+    """An argument that counts something, or None. '2' and 2.0 are meant well."""
+    if value is None:
+        return None
+    try:
+        number = int(value)
+        if isinstance(value, bool) or number < least or number != float(value):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise ToolError(f"{name} must be a whole number, {least} or more, not {value!r}") from None
+    return number
+
+
+def _encoded(name, text):
     if not isinstance(text, str):
-        raise ToolError(f"{name} must be text")
+        raise ToolError(f"{name} must be text, not {type(text).__name__}")
     try:
         return text.encode()
-    except UnicodeEncodeError:
-        raise ToolError(f"{name} holds half of a surrogate pair, which cannot be written; send it again") from None
+    except UnicodeEncodeError as error:
+        raise ToolError(
+            f"{name} holds half of a character (a lone surrogate) at {error.start}; send it whole"
+        ) from None
 
 
-def _replace(folder, name, data, path):
-    """Put `data` in the place of the file in one step, so that the old one stays whole if anything goes wrong."""
-    try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-        if not stat.S_ISREG(mode):
-            raise ToolError(f"{path!r} is not a regular file")
-    except FileNotFoundError:
-        mode = None
-    draft = os.path.join(os.path.dirname(name), f".{secrets.token_hex(8)}.tmp")
-    with open(draft, "xb", opener=lambda p, flags: os.open(p, flags, 0o666, dir_fd=folder)) as file:
-        try:
-            file.write(data)
-            file.flush()
-            if mode is not None:
-                os.chmod(file.fileno() if folder is not None else draft, stat.S_IMODE(mode))
-        except BaseException:
-            os.unlink(draft, dir_fd=folder)
-            raise
-    os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+def _with_notes(text, notes):
+    """Notes stand below the text in brackets, so that a reader can tell them from it."""
+    below = "".join(f"[{note}]\n" for note in notes)[:-1]
+    return text + "\n" * bool(text and below and not text.endswith("\n")) + below
