@@ -1,0 +1,1 @@
+"""The parts of the lab that move: the only place that imports ipywidgets."""
