@@ -9,7 +9,7 @@ import ctypes
 import io
 import linecache
 import os
-import re
+import sysconfig
 import tempfile
 import threading
 import time
@@ -18,8 +18,11 @@ from pathlib import Path
 
 from .. import workspace
 
-DEADLINE = 5.0  # seconds for one call; an answer takes milliseconds, a slow laptop's subprocess under a second
-GRACE = 2.0  # seconds in which a stopped call may end, before it is left behind
+DEADLINE = 3.0  # seconds for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
+MEMORY = 2**30  # bytes by which the process may grow: an endless loop that collects fills a laptop before the deadline
+GRACE = 1.0  # seconds in which a stopped call may end before it is left behind
+PREFIX = "check-"  # of the temporary folder, whose path no output may show
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class Stopped(BaseException):
@@ -28,58 +31,68 @@ class Stopped(BaseException):
 
 @dataclass
 class Outcome:
-    """What one call did: `value`, or `error` (an exception), or `late` (stopped at the deadline)."""
+    """What one call did: `value`, or `error` (an exception), or `late` (why it was stopped)."""
 
     value: object = None
     error: BaseException | None = None
-    late: bool = False
-    where: str = ""  # the learner's own line, for an error
+    late: str = ""
+    printed: str = ""
 
 
-def call(function, *args, code=None, deadline=DEADLINE, stdin=None):
-    """Call `function(*args)` in a thread of its own and return its Outcome. Never raises what the function raises.
+def call(function, *args, deadline=DEADLINE, stdin=None):
+    """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
-    A thread, because only the waiting side can say "enough": a signal works on POSIX alone, and a trace function
-    that raises is switched off by the first `except:` around it. `code` is the learner's function when `function` is
-    ours around it: its file tells which line of a traceback is the learner's. `stdin` (a Silence) is closed at the
+    A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
+    trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
     deadline, which ends a call that waits for input.
     """
-    outcome = Outcome(late=True)
+    outcome = Outcome()
 
     def work():
         try:
-            value = function(*args)
+            outcome.value = function(*args)
         except Stopped:
-            return
-        except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code are answers as well
-            outcome.error, outcome.where = error, own_line(error, code or function)
-        else:
-            outcome.value = value
-        outcome.late = False
+            pass
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the learner's, not ours
+            outcome.error = error
 
+    # With the context of the caller: what it has set for itself holds for the function as well.
     thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    printed, late = io.StringIO(), ""
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         thread.start()
         try:
-            _wait(thread, deadline)
+            late = _wait(thread, deadline)
         finally:
             if thread.is_alive():
-                outcome = Outcome(late=True)
                 if stdin is not None:
                     stdin.close()
                 _stop(thread)
-    return outcome
+    return Outcome(late=late) if late else Outcome(outcome.value, outcome.error, printed=printed.getvalue())
 
 
 def _wait(thread, seconds):
-    # In short steps: on Windows Ctrl-C does not interrupt a long join.
-    end = time.monotonic() + seconds
-    while thread.is_alive() and time.monotonic() < end:
-        thread.join(0.1)
+    """Wait until the thread ends: "", or why it must be stopped."""
+    end, full = time.monotonic() + seconds, _memory() + MEMORY
+    while thread.is_alive():
+        thread.join(0.05)  # in short steps: on Windows nothing interrupts a long one
+        if time.monotonic() > end:
+            return f"no answer after {seconds:.0f} seconds"
+        if _memory() > full:
+            return "no answer, and a gigabyte of memory used"
+    return ""
+
+
+def _memory():
+    try:
+        import psutil  # every Jupyter kernel brings it
+    except ImportError:
+        return 0
+    return psutil.Process().memory_info().rss
 
 
 def _stop(thread):
-    # Again and again: a bare `except:` may swallow the exception some times, but not for ever.
+    # Again and again: a bare `except:` around the loop swallows it some times, but not for ever.
     end = time.monotonic() + GRACE
     while thread.is_alive() and time.monotonic() < end:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
@@ -87,28 +100,46 @@ def _stop(thread):
 
 
 def own_line(error, function):
-    """The last line of the error's traceback that lies in the learner's file: `line 3: return block["id"]`, or ""."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    line, frame = None, error.__traceback__
+    """Where in the learner's code an exception came up: `line 3: return block["id"]`, or "" if nowhere.
+
+    A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
+    """
+    place, frame = None, error.__traceback__
     while frame is not None:
-        if frame.tb_frame.f_code.co_filename == code.co_filename:
-            line = frame.tb_lineno
+        file = frame.tb_frame.f_code.co_filename
+        if _is_learners(file):
+            place = file, frame.tb_lineno
         frame = frame.tb_next
-    if line is None:
-        line = code.co_firstlineno  # the call itself did not fit the signature
-    text = linecache.getline(code.co_filename, line).strip()
-    return f"line {line}: {text}" if text else f"line {line}"
+    code = getattr(function, "__code__", None)
+    if place is None and code is not None and _is_learners(code.co_filename):
+        place = code.co_filename, code.co_firstlineno
+    if place is None:
+        return ""
+    text = linecache.getline(*place).strip()
+    return f"line {place[1]}: {text}" if text else f"line {place[1]}"
+
+
+def _is_learners(file):
+    others = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    return not file.startswith(("<frozen", str(PACKAGE), *others))
 
 
 class Silence:
-    """A standard input that never says anything: what a command meets when nobody closed its stdin."""
+    """A standard input that never says anything: what a command meets when nobody closed its stdin.
+
+    Descriptor 0 of the whole process, since that is what a child inherits; `with` puts the old one back.
+    """
 
     def __enter__(self):
-        self._saved, (reader, self._writer) = os.dup(0), os.pipe()
-        os.dup2(reader, 0)
-        os.close(reader)
+        try:
+            self._saved = os.dup(0)
+        except OSError:  # a process without stdin
+            self._saved = None
+        reader, self._writer = os.pipe()
+        if reader != 0:
+            os.dup2(reader, 0)
+            os.close(reader)
+        os.set_inheritable(0, True)
         return self
 
     def close(self):
@@ -119,15 +150,18 @@ class Silence:
 
     def __exit__(self, *error):
         self.close()
-        os.dup2(self._saved, 0)
-        os.close(self._saved)
+        if self._saved is None:
+            os.close(0)
+        else:
+            os.dup2(self._saved, 0)
+            os.close(self._saved)
 
 
 @contextlib.contextmanager
 def temporary_workspace(files=()):
-    """A fresh folder as workspace and current folder, holding `files` (name -> text). Afterwards the old ones are back."""
-    before, folder = workspace._root, Path.cwd()  # None, if none was chosen yet, and so it must be afterwards
-    with tempfile.TemporaryDirectory(prefix="check-", ignore_cleanup_errors=True) as name:
+    """A fresh folder with `files` (name -> text) as workspace and current folder. Afterwards the old ones are back."""
+    before, folder = workspace._root, Path.cwd()  # None, if none was chosen yet; so it must be afterwards
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         for path, text in dict(files).items():
             target = Path(name, path)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -139,29 +173,3 @@ def temporary_workspace(files=()):
         finally:
             os.chdir(folder)
             workspace._root = before
-
-
-def shown(value, limit=300):
-    """`value` as one short text that repeats exactly: functions by name, no addresses, no path of this machine."""
-    return clean(_plain(value), limit)
-
-
-def clean(text, limit=300):
-    """`text` without the temporary folder and without addresses, cut at `limit` characters."""
-    text = re.sub(r"[^\s'\"]*check-[a-z0-9_]{8}", "WORKSPACE", text)  # before the cut, which could halve it
-    text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
-    return text if len(text) <= limit else text[:limit] + f" ... ({len(text) - limit} characters more)"
-
-
-def _plain(value):
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_plain(k)}: {_plain(v)}" for k, v in value.items()) + "}"
-    if type(value) in (list, tuple):
-        inside = ", ".join(map(_plain, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
-        return f"[{inside}]" if type(value) is list else f"({inside})"
-    if callable(value) and hasattr(value, "__name__"):
-        return value.__name__
-    try:
-        return repr(value)
-    except Exception:  # a learner's class may have a broken __repr__
-        return f"<{type(value).__name__}>"

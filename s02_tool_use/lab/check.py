@@ -3,6 +3,8 @@
 Left out: the exercises (exercises_*.py, one module a notebook) and how a check judges (verdict.py).
 """
 
+import importlib
+
 from . import page
 from . import progress as _progress
 from .exercises_bash import REPLIES, answer_all, bash, stop_reason, tool_result

@@ -1,22 +1,22 @@
-"""How a check judges: a table of properties, each with a sentence, its cases, the right answer and where to read.
+"""How a check judges: an exercise is a table of properties, each with its sentence, cases, right answer and reading.
 
-Leaves out the exercises themselves (check.py) and the running of a learner's code (calling.py).
+Left out: the exercises themselves (exercises_*.py) and the running of a learner's code (calling.py).
 """
 
 import contextlib
 import copy
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from . import calling, page, progress
-from .calling import shown
 
 
 class Block(SimpleNamespace):
-    """A content block as the SDK gives it: attributes, no `block["id"]`."""
+    """A content block as the SDK gives it: attributes, and no `block["id"]`."""
 
     def __repr__(self):
-        inside = ", ".join(f"{key}={calling._plain(value)}" for key, value in vars(self).items() if key != "type")
+        inside = ", ".join(f"{key}={shown(value)}" for key, value in vars(self).items() if key != "type")
         return "".join(word.title() for word in self.type.split("_")) + f"Block({inside})"
 
     def model_dump(self, **_):
@@ -25,117 +25,210 @@ class Block(SimpleNamespace):
     to_dict = model_dump
 
 
-@dataclass(frozen=True)
 class Such:
-    """A right answer that is not one value: `text` says what it is like, `holds(value)` knows."""
+    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
 
-    text: str
-    holds: object
-
-    def __eq__(self, value):
-        return bool(self.holds(value))
+    def __init__(self, text, holds):
+        self.text, self.holds = text, holds
 
     def __repr__(self):
         return self.text
 
+    def __eq__(self, value):
+        return bool(self.holds(value))
+
+    __hash__ = None
+
+
+def text_with(*parts):
+    """A right answer: any text that holds all these parts."""
+    said = " and ".join(map(repr, parts))
+    return Such(f"a text with {said} in it", lambda text: isinstance(text, str) and all(part in text for part in parts))
+
 
 @dataclass(frozen=True)
 class Property:
-    """One line of a verdict.
+    """One line of a verdict: what must hold, how it is tried, where it is explained.
 
     sentence: what must hold, in the words of the notebook.
-    cases:    tuples of arguments, the smallest first; the first that fails is shown.
-    right:    right(*arguments) gives the value, or a Such.
-    read:     where in the course the sentence is explained.
+    read:     where the notebook says so: the number of the section, and the first words of the sentence to read again.
+    cases:    tuples of arguments, the smallest first; the first one that fails is shown. [()] for a plain value.
+    right:    the right value, or a Such, or a function that takes a case's arguments and returns one of them.
     see:      see(result, *arguments) picks what is compared; the whole result when left out.
-    run:      run(yours, *arguments) when a single call is not enough.
+    run:      run(yours, *arguments) when one plain call does not show it.
     """
 
     sentence: str
+    read: tuple
     cases: list
     right: object
-    read: str
     see: object = None
     run: object = None
+
+    def right_for(self, case):
+        return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
 
 
 @dataclass
 class Line:
-    """The verdict on one property: "right", "wrong", "not yet" or "not tried"; for a wrong one the details as pairs."""
+    """The verdict on one property: RIGHT, WRONG, NOT_YET or NOT_TRIED, and for a wrong one the details, as pairs."""
 
     sentence: str
     verdict: str
     details: list = field(default_factory=list)
 
 
-def judge(name, yours, properties, *, files=(), silent_stdin=False):
-    """Try `yours` (a function) on every property, in a temporary workspace that holds `files`; return the Verdict.
+RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
+EXERCISES = {}  # name -> Exercise, in the order of the course; `check.progress` lists them
 
-    Never raises. "Not yet" is a function whose every answer is None, `...` or NotImplementedError.
+
+class Exercise:
+    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Never raises.
+
+    takes:     how the learner's function is called, such as "my_bash(command)"; the first line of the help.
+    files:     name -> text, what the temporary workspace holds.
+    deadline:  seconds for one call.
+    silence:   True gives commands a standard input that never ends.
+    untouched: untouched(yours) is true for a value as the notebook ships it, beside None and `...`.
     """
-    if not callable(yours):
-        if unfilled(yours):
-            return not_yet(name, properties)
-        details = [("yours", shown(yours)), ("right", f"check.{name}(my_{name}): the name alone, nothing called")]
-        return Verdict(name, [Line("the check is given a function", "wrong", details)])
-    lines, outcomes = [], []
-    with calling.temporary_workspace(files), calling.Silence() if silent_stdin else contextlib.nullcontext() as stdin:
-        for prop in properties:
-            if any(outcome.late for outcome in outcomes):  # one endless loop is enough to wait for
-                lines.append(Line(prop.sentence, "not tried"))
-            else:
-                lines.append(_try(prop, yours, outcomes, stdin))
-    if all(isinstance(o.error, NotImplementedError) or (o.error is None and unfilled(o.value)) for o in outcomes):
-        if not any(outcome.late for outcome in outcomes):
-            return not_yet(name, properties)
-    return Verdict(name, lines)
+
+    def __init__(self, notebook, name, takes, properties, *, files=(), deadline=None, silence=False, untouched=None):
+        self.notebook, self.name, self.takes, self.properties = notebook, name, takes, properties
+        self.files, self.silence, self.untouched = files, silence, untouched
+        self.deadline = deadline or calling.DEADLINE
+        self.__doc__ = f"check.{name}: {takes}"
+        EXERCISES[name] = self
+
+    def __repr__(self):
+        return f"check.{self.name} takes {self.takes}"
+
+    def __call__(self, *yours):
+        """A function is called with each case; any other values are looked at as they are."""
+        values = [value for value in yours if not callable(value)]
+        if not yours or any(is_unfilled(value) for value in values) or (self.untouched and self.untouched(*yours)):
+            return self._verdict([Line(prop.sentence, NOT_YET) for prop in self.properties])
+        function = yours[0] if not values and len(yours) == 1 else None
+        if function is None and any(case != () for prop in self.properties for case in prop.cases):
+            line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
+            return self._verdict([line])
+        trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), function)
+        return self._verdict(trial.lines())
+
+    def _verdict(self, lines):
+        verdict = Verdict(self.name, lines)
+        if verdict.passed:
+            progress.record(self.name)
+        return verdict
 
 
-def not_yet(name, properties):
-    return Verdict(name, [Line(prop.sentence, "not yet") for prop in properties])
+class _Trial:
+    """One run of all properties of an exercise."""
+
+    def __init__(self, exercise, yours, function):
+        self.exercise, self.yours, self.function = exercise, yours, function
+        self.outcomes, self.errors = [], []
+
+    def lines(self):
+        exercise, lines = self.exercise, []
+        quiet = calling.Silence() if exercise.silence else contextlib.nullcontext()
+        with calling.temporary_workspace(exercise.files), quiet as self.stdin:
+            for prop in exercise.properties:
+                stopped = any(outcome.late for outcome in self.outcomes)  # waiting for one endless loop is enough
+                lines.append(Line(prop.sentence, NOT_TRIED) if stopped else self._line(prop))
+        if all(_says_nothing(outcome) for outcome in self.outcomes):
+            return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
+        return lines
+
+    def _line(self, prop):
+        run = prop.run or (lambda function, *args: function(*args))
+        for case in prop.cases:
+            # Copies: a function that changes its input must not spoil the next property.
+            args = copy.deepcopy(case)
+            outcome = calling.call(run, self.yours, *args, deadline=self.exercise.deadline, stdin=self.stdin)
+            self.outcomes.append(outcome)
+            value, same = _compared(prop, case, outcome)
+            if not same and self.function is None and (value is None or value is ...):
+                return Line(prop.sentence, NOT_YET)  # one of several answers is still open
+            if not same:
+                return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value))
+        return Line(prop.sentence, RIGHT)
+
+    def _details(self, prop, case, outcome, value):
+        """The pairs that tell what is wrong with an outcome."""
+        if outcome.late:
+            yours = f"{outcome.late}: stopped. An endless loop, or a wait for what never comes?"
+        elif outcome.error is not None:
+            error = f"{type(outcome.error).__name__}: {clean(str(outcome.error))}".removesuffix(": ")
+            line = calling.own_line(outcome.error, self.function)
+            yours = f"{error} ({line})" if line else error
+            if yours in self.errors:
+                return [("yours", f"the same {type(outcome.error).__name__}")]
+            self.errors.append(yours)
+        else:
+            yours = shown(value) + (" (is a return missing?)" if outcome.value is None else "")
+        name = getattr(self.function, "__name__", "yours")
+        given = [("input", f"{name}({', '.join(map(shown, case))})")] if case else []
+        printed = [("printed", clean(outcome.printed.strip()))] if outcome.printed.strip() else []
+        section, words = prop.read
+        read = ("read again", f"section {section}, “{words} ...”")
+        return [*given, ("yours", yours), *printed, ("right", shown(prop.right_for(case))), read]
 
 
-def unfilled(value):
-    """True for what an unfilled stub holds or gives."""
+def _compared(prop, case, outcome):
+    """(the value to show, True if it is right)."""
+    if outcome.late or outcome.error is not None:
+        return outcome.error, False
+    try:
+        value = prop.see(outcome.value, *copy.deepcopy(case)) if prop.see else outcome.value
+    except Exception:  # the result has another shape: then all of it is shown
+        return outcome.value, False
+    try:
+        return value, bool(prop.right_for(case) == value)
+    except Exception:  # a comparison of strange values may fail: then they differ
+        return value, False
+
+
+def _says_nothing(outcome):
+    """True for what a stub gives that nobody has filled in."""
+    if outcome.late or outcome.error is not None:
+        return isinstance(outcome.error, NotImplementedError)
+    return is_unfilled(outcome.value)
+
+
+def is_unfilled(value):
+    """True for None and `...`, and for a list or dict in which a `...` still stands."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(item is ... or (item is not None and is_unfilled(item)) for item in value)
     return value is None or value is ...
 
 
-def _try(prop, yours, outcomes, stdin):
-    """The line of one property. Appends the outcome of each call."""
-    run = prop.run or (lambda function, *args: function(*args))
-    for case in prop.cases:
-        # Copies: a function that changes its input must not spoil the next property.
-        outcome = calling.call(run, yours, *copy.deepcopy(case), code=yours, stdin=stdin)
-        outcomes.append(outcome)
-        details = _wrong(prop, case, outcome)
-        if details:
-            name = getattr(yours, "__name__", "yours")
-            given = [("input", f"{name}({', '.join(shown(arg) for arg in case)})")] if case else []
-            return Line(prop.sentence, "wrong", [*given, *details, ("read again", prop.read)])
-    return Line(prop.sentence, "right")
+def shown(value):
+    """`value` on one line, in a form that repeats exactly: functions by name, no addresses, no path of this machine."""
+    return clean(_plain(value))
 
 
-def _wrong(prop, case, outcome):
-    """None, or the pairs that tell what is wrong with this outcome."""
-    right = prop.right(*copy.deepcopy(case))
-    if outcome.late:
-        yours = f"no answer after {calling.DEADLINE:.0f} seconds: stopped (an endless loop, or a wait for something that never comes)"
-        return [("yours", yours), ("right", shown(right))]
-    if outcome.error is not None:
-        error = f"{type(outcome.error).__name__}: {calling.clean(str(outcome.error))}"
-        where = [("your line", outcome.where)] if outcome.where else []
-        return [("yours", error), *where, ("right", shown(right))]
-    value = outcome.value
-    if prop.see:
-        try:
-            value = prop.see(value, *copy.deepcopy(case))
-        except Exception:  # the result has another shape: show all of it
-            return [("yours", shown(outcome.value)), ("right", shown(right))]
+def _plain(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_plain(key)}: {_plain(item)}" for key, item in value.items()) + "}"
+    if type(value) is list:
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    if type(value) is tuple:
+        return "(" + ", ".join(map(_plain, value)) + (",)" if len(value) == 1 else ")")
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
     try:
-        same = right == value
-    except Exception:
-        same = False
-    return None if same else [("yours", shown(value)), ("right", shown(right))]
+        return repr(value)
+    except Exception:  # a learner's class may have a broken __repr__
+        return f"<{type(value).__name__}>"
+
+
+def clean(text, limit=400):
+    """`text` without the temporary folder and without addresses, and at most `limit` characters of it."""
+    text = re.sub(rf"[^\s'\"]*{calling.PREFIX}[a-z0-9_]{{8}}", "WORKSPACE", text)  # before a cut could halve it
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
 
 
 class Verdict(page.Page):
@@ -143,15 +236,12 @@ class Verdict(page.Page):
 
     def __init__(self, name, lines):
         self.name, self.lines = name, lines
-        done = sum(line.verdict == "right" for line in lines)
+        done = sum(line.verdict == RIGHT for line in lines)
         self.passed = done == len(lines)
-        if all(line.verdict == "not yet" for line in lines):
-            head = f"{name}: not yet. Fill in the cell above, run it, then run this one again."
-        elif self.passed:
-            head = f"{name}: all {len(lines)} right."
-            progress.record(name)
+        if all(line.verdict == NOT_YET for line in lines):
+            head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
         else:
-            head = f"{name}: {done} of {len(lines)} right."
+            head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
         super().__init__(_text(head, lines), _html(head, lines))
 
     def __bool__(self):
@@ -161,25 +251,22 @@ class Verdict(page.Page):
 def _text(head, lines):
     out = [head]
     for line in lines:
-        out.append(f"  {line.verdict:9} {line.sentence}")
-        out += [f"            {key}: {value}" for key, value in line.details]
+        out.append(f"  {line.verdict:9}  {line.sentence}")
+        for key, value in line.details:
+            out.append(f"      {key}: {value}".replace("\n", "\n        "))
     return "\n".join(out)
 
 
-MARK = {
-    "right": ("✓", page.GREEN),
-    "wrong": ("✗", page.RED),
-    "not yet": ("○", page.GREY),
-    "not tried": ("–", page.GREY),
-}
+MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY), NOT_TRIED: ("–", page.GREY)}
 
 
 def _html(head, lines):
     out = [f"<b>{page.escape(head)}</b>"]
     for line in lines:
-        mark, colour = MARK[line.verdict]
+        mark, colour = MARKS[line.verdict]
         inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"
         for key, value in line.details:
-            inside += f"<div style='margin-left:1.5em'>{key}: <code style='white-space:pre-wrap'>{page.escape(value)}</code></div>"
+            code = f'<code style="white-space:pre-wrap;background:none;color:inherit">{page.escape(value)}</code>'
+            inside += f'<div style="margin-left:2em">{key}: {code}</div>'
         out.append(page.bar(inside, colour))
-    return "<div>" + "".join(out) + "</div>"
+    return "".join(out)
