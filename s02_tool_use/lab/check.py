@@ -1,27 +1,38 @@
 """The checks under the exercises: `check.NAME(yours)`. Here are their names, and `check.progress()`.
 
-Left out: the exercises (exercises_*.py, one module a notebook) and how a check judges (verdict.py).
+Left out: the exercises themselves (checks/, a module for each notebook) and how a check judges (verdict.py).
 """
 
 import importlib
 
 from . import page
 from . import progress as _progress
-from .exercises_bash import REPLIES, answer_all, bash, stop_reason, tool_result
-from .exercises_dispatch import added_tool, run_tool, schema
-from .verdict import EXERCISES
 
-__all__ = [
-    "REPLIES",
-    "added_tool",
-    "answer_all",
-    "bash",
-    "progress",
-    "run_tool",
-    "schema",
-    "stop_reason",
-    "tool_result",
-]
+# notebook -> (its module in checks/, its exercises in their order). A module is loaded when one of its checks is used.
+NOTEBOOKS = {
+    "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash"]),
+    "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
+    "03": ("files", ["read", "write", "edit"]),
+    "04": ("paths", ["inside", "safe_path", "glob"]),
+    "05": ("histories", ["orphans", "results_first", "merge"]),
+    "06": ("loops", ["loop", "usage", "approve"]),
+    "07": ("inspection", ["fault", "pairs"]),
+    "08": ("sdk", ["beta_tool", "differences"]),
+    "09": ("capstone", ["grep", "grep_tool"]),
+}
+CASES = {"REPLIES": "bash", "PATHS": "paths"}  # what a cell prints for the reader to predict -> its module
+
+_HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"There is no check {name!r}. The checks are: {', '.join(_HOMES)}")
+    return getattr(importlib.import_module(f"{__package__}.checks.{_HOMES[name]}"), name)
+
+
+def __dir__():
+    return ["progress", *_HOMES]  # what the Tab key offers
 
 
 def progress(reset=False):
@@ -29,36 +40,12 @@ def progress(reset=False):
     if reset:
         _progress.reset()
     done = set(_progress.done())
-    notebooks = {}
-    for exercise in EXERCISES.values():
-        notebooks.setdefault(exercise.notebook, []).append(exercise.name)
-    text, html = [], []
-    for notebook, names in notebooks.items():
+    text, html, total = [], [], [name for _, names in NOTEBOOKS.values() for name in names]
+    for notebook, (_, names) in NOTEBOOKS.items():
         count = f"{notebook}  {len(done & set(names))} of {len(names)}"
         marks = [f"{'✓' if name in done else '○'} {name}" for name in names]
-        badges = [page.badge(m, page.GREEN if m.startswith("✓") else page.GREY) for m in marks]
+        badges = [page.badge(mark, page.GREEN if mark.startswith("✓") else page.GREY) for mark in marks]
         text.append(f"{count}  {'  '.join(marks)}")
         html.append(f'<div style="margin:4px 0"><b>{count}</b> {" ".join(badges)}</div>')
-    last = f"{len(done & set(EXERCISES))} of {len(EXERCISES)} exercises done"
+    last = f"{len(done & set(total))} of {len(total)} exercises done"
     return page.Page("\n".join([*text, last]), "".join([*html, f"<i>{last}</i>"]))
-
-
-# ---- 03 to 09: a module for each notebook in checks/, loaded when its first check is used ----
-
-LATER = {
-    "files": ["read", "write", "edit"],
-    "paths": ["inside", "safe_path", "glob"],
-    "histories": ["orphans", "results_first", "merge"],
-    "loops": ["loop", "usage", "approve"],
-    "inspection": ["fault", "pairs"],
-    "sdk": ["beta_tool", "differences"],
-    "capstone": ["grep", "grep_tool"],
-}
-CASES = {"paths": ["PATHS"]}  # what a cell prints for the reader to predict
-
-
-def __getattr__(name):
-    for module, names in LATER.items():
-        if name in names or name in CASES.get(module, ()):
-            return getattr(importlib.import_module(f"{__package__}.checks.{module}"), name)
-    raise AttributeError(f"there is no check {name!r}")

@@ -1,6 +1,6 @@
 """How a check judges: an exercise is a table of properties, each with its sentence, cases, right answer and reading.
 
-Left out: the exercises themselves (exercises_*.py) and the running of a learner's code (calling.py).
+Left out: the exercises themselves (checks/) and the running of a learner's code (calling.py).
 """
 
 import contextlib
@@ -79,7 +79,6 @@ class Line:
 
 
 RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
-EXERCISES = {}  # name -> Exercise, in the order of the course; `check.progress` lists them
 
 
 class Exercise:
@@ -97,7 +96,6 @@ class Exercise:
         self.files, self.silence, self.untouched = files, silence, untouched
         self.deadline = deadline or calling.DEADLINE
         self.__doc__ = f"check.{name}: {takes}"
-        EXERCISES[name] = self
 
     def __repr__(self):
         return f"check.{self.name} takes {self.takes}"

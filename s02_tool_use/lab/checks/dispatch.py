@@ -1,8 +1,8 @@
 """The exercises of 02: run any tool without ever raising, write a schema, add a tool."""
 
-from .. import dispatch
-from .rules import validate
-from .verdict import Block, Exercise, Property, Such, text_with
+from ... import dispatch
+from ..rules import validate
+from ..verdict import Block, Exercise, Property, Such, text_with
 
 # ---- run_tool ----
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from .verdict import Block, Exercise, Property, Such, text_with
+from ..verdict import Block, Exercise, Property, Such, text_with
 
 REPLIES = [  # contents as a model gives them, for the question why it stopped
     [
