@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname, urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +22,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
 STAMP = VENV / "s02-installed.txt"
 FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml")]
+PIP = "https://pypi.org/pypi/pip/json"
 APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-venv. Then start again."
 
 # What uv, pip or the system say when an install fails, and what that means. The first that fits is told.
@@ -29,7 +30,7 @@ CAUSES = {
     "no space left|not enough space|quota exceeded": "The disk is full: .venv needs 400 MB. Make room and start again.",
     "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: "
     "copy the course to a folder of your own and start there.",
-    "dns|connect|resol|timed out|proxy|certificate|no matching": "The first start installs from PyPI, which cannot "
+    "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot "
     "be reached. Connect to the internet (is a proxy set that is not there?) and start again.",
 }
 
@@ -56,11 +57,10 @@ def has_everything():
     """Whether this Python has each package of requirements.txt at a version of constraints.txt, and this package."""
     from importlib import metadata  # slow, and seldom needed
 
-    requirements, constraints, _ = (file.read_text("utf-8") for file in FILES)
-    pins = set(re.findall(r"(?m)^([\w-]+)==([^\s;]+)", constraints))
-    names = re.findall(r"(?m)^(\w[\w-]*)[=<>]", requirements)
+    pins = FILES[1].read_text("utf-8").split()
+    names = re.findall(r"(?m)^(\w[\w-]*)[=<>]", FILES[0].read_text("utf-8"))
     try:
-        if not all((name.replace("_", "-"), metadata.version(name)) in pins for name in names):
+        if any(f"{name.replace('_', '-')}=={metadata.version(name)}" not in pins for name in names):
             return False
     except metadata.PackageNotFoundError:
         return False
@@ -93,7 +93,7 @@ def make():
         install()
         STAMP.write_text(fingerprint(), "utf-8")
     except OSError as error:
-        raise SetupError(explain(str(error))) from error
+        raise SetupError(cause(str(error)) or f"Installing failed: {error}") from error
 
 
 def is_usable():
@@ -121,7 +121,9 @@ def install():
     uv = shutil.which("uv")
     if not uv:
         pip = find_pip()
-        run(*pip, "install", "uv")
+        failure = run(*pip, "install", "uv")
+        if cause(failure):  # the rest would fail in the same way, only later
+            raise SetupError(cause(failure))
         uv = shutil.which("uv", path=BIN)
     if uv:
         # Where Python stores no bytecode (many containers), each start would compile all that it imports.
@@ -131,7 +133,8 @@ def install():
             return
     failure = run(*(pip or find_pip()), "install", *what)
     if failure:
-        raise SetupError(explain(failure))
+        tail = "\n".join(failure.strip().splitlines()[-8:])
+        raise SetupError(cause(failure) or f"{tail}\nInstalling failed. Start again, or see what the doctor says.")
 
 
 def find_pip():
@@ -142,34 +145,32 @@ def find_pip():
     if not run(PYTHON, "-m", "ensurepip"):
         return [PYTHON, "-m", "pip"]
     try:
-        with urlopen("https://pypi.org/pypi/pip/json", timeout=30) as reply:
+        with urlopen(PIP, timeout=30) as reply:
             wheel = next(file for file in json.load(reply)["urls"] if file["packagetype"] == "bdist_wheel")
-        with urlopen(wheel["url"], timeout=30) as reply:
+        with urlopen(urljoin(PIP, wheel["url"]), timeout=30) as reply:
             (VENV / wheel["filename"]).write_bytes(reply.read())
-    except OSError:
+    except (OSError, ValueError):
         raise SetupError(f"This Python has no pip, and PyPI, which has one, cannot be reached. {APT}") from None
     return [PYTHON, str(VENV / wheel["filename"] / "pip")]
 
 
 def run(*command):
     """Run a command, its last line shown while it goes on. Returns "" or, if it failed, what it printed."""
-    output, width = "", shutil.get_terminal_size().columns - 1
+    output, width, shown = "", shutil.get_terminal_size().columns - 1, sys.stdout.isatty()
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": ROOT}
     try:
         with subprocess.Popen(command, encoding="utf-8", errors="replace", **options) as child:
             for line in child.stdout:
                 output += line
-                if sys.stdout.isatty():
-                    print("\r" + line.strip()[:width].ljust(width), end="\r", flush=True)
+                if shown:
+                    print(line.strip()[:width].ljust(width), end="\r", flush=True)
     except OSError as error:
         return str(error)
+    if shown:
+        print(" " * width, end="\r", flush=True)
     return (output or f"exit status {child.returncode}") if child.returncode else ""
 
 
-def explain(failure):
-    """Turn what a failed install said into a sentence that says what to do."""
-    for pattern, sentence in CAUSES.items():
-        if re.search(pattern, failure, re.IGNORECASE):
-            return sentence
-    tail = "\n".join(failure.strip().splitlines()[-8:])
-    return f"{tail}\nInstalling failed. Start again, or ask: python3 -m s02_tool_use doctor"
+def cause(failure):
+    """Turn what a failed install said into a sentence that says what to do, if it is a failure that is known here."""
+    return next((sentence for said, sentence in CAUSES.items() if re.search(said, failure, re.IGNORECASE)), "")
