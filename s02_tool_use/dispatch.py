@@ -1,62 +1,79 @@
-"""What the model is offered (TOOLS), who does the work (TOOL_HANDLERS), and the one place where a call becomes a result."""
+"""What the model is offered (TOOLS), who does it (TOOL_HANDLERS), and run_tool, where a call becomes a result.
 
-import inspect
+run_tool is the only place that turns a fault into a result, so that the model can mend its call. Left out: asking the
+user first, which is the loop's business.
+"""
 
+import traceback
+
+from s02_tool_use.arguments import fitting_arguments
 from s02_tool_use.shell import run_bash
 from s02_tool_use.tools import run_edit, run_glob, run_read, run_write
 from s02_tool_use.workspace import ToolError
 
+MAX_RESULT = 100_000  # characters; our own tools stay below, other handlers may not
+
+
+def _tool(name, description, required, **properties):
+    schema = {"type": "object", "properties": properties, "required": required}
+    return {"name": name, "description": description, "input_schema": schema}
+
+
+def _of(kind, description):
+    return {"type": kind, "description": description}
+
+
+_PATH = _of("string", "Path of the file, relative to the workspace. Taken literally: no ~, no variables.")
+
+# A model knows of a tool only what stands here: what it does, where it ends, what to do then.
 TOOLS = [
-    {
-        "name": "bash",
-        "description": "Run a command with bash in the workspace. Output and exit status come back.",
-        "input_schema": {
-            "type": "object",
-            "properties": {"command": {"type": "string"}, "timeout": {"type": "number", "description": "Seconds."}},
-            "required": ["command"],
-        },
-    },
-    {
-        "name": "read_file",
-        "description": "Read a text file of the workspace.",
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "limit": {"type": "integer", "description": "At most so many lines."},
-                "offset": {"type": "integer", "description": "Byte to start at."},
-            },
-            "required": ["path"],
-        },
-    },
-    {
-        "name": "write_file",
-        "description": "Write a text file of the workspace, replacing it if it exists.",
-        "input_schema": {
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-            "required": ["path", "content"],
-        },
-    },
-    {
-        "name": "edit_file",
-        "description": "Replace old_text by new_text in a file. old_text must occur exactly once.",
-        "input_schema": {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "old_text": {"type": "string"},
-                "new_text": {"type": "string"},
-                "replace_all": {"type": "boolean"},
-            },
-            "required": ["path", "old_text", "new_text"],
-        },
-    },
-    {
-        "name": "glob",
-        "description": "Find files of the workspace by pattern; ** means any folders.",
-        "input_schema": {"type": "object", "properties": {"pattern": {"type": "string"}}, "required": ["pattern"]},
-    },
+    _tool(
+        "bash",
+        "Run a command with bash in the workspace folder. Returns stdout and stderr in the order in which they came, "
+        "and the exit status. Each call is a new shell: cd and variables do not last, and background processes end "
+        "with the call. There is no input and no terminal. The middle of long output is left out. On machines with "
+        "bubblewrap only the workspace can be written, /tmp is empty each time and there is no network. On others "
+        "the command reaches all that the user can reach: stay in the workspace.",
+        ["command"],
+        command=_of("string", "The command, of one or more lines. It must not wait for an answer."),
+        timeout=_of("number", "Seconds after which it is stopped: 120 if left out, at most 600."),
+    ),
+    _tool(
+        "read_file",
+        "Read a text file. At most 50,000 bytes come at once; the last line then says which, and the offset to read on "
+        "with. Binary files are refused.",
+        ["path"],
+        path=_PATH,
+        limit=_of("integer", "Read at most this many lines."),
+        offset=_of(
+            "integer", "Byte to start at: 0 is the beginning, the number to read on with is in the last result."
+        ),
+    ),
+    _tool(
+        "write_file",
+        "Write a whole text file as UTF-8; an old one is replaced, missing folders are made. To change a part of a "
+        "file use edit_file.",
+        ["path", "content"],
+        path=_PATH,
+        content=_of("string", "The whole new content."),
+    ),
+    _tool(
+        "edit_file",
+        "Replace old_text by new_text in a file; nothing else changes. old_text must be in the file exactly once, "
+        "copied exactly, with its blanks: take in some lines around it if it is not unique.",
+        ["path", "old_text", "new_text"],
+        path=_PATH,
+        old_text=_of("string", "The text to be replaced. A line end fits the file's own, LF or CRLF."),
+        new_text=_of("string", "The text to put in its place; empty to delete."),
+        replace_all=_of("boolean", "Replace every occurrence; then old_text need not be unique."),
+    ),
+    _tool(
+        "glob",
+        "List files and folders of the workspace by name, sorted, at most 500. Names that begin with a dot are listed "
+        "only if the pattern names the dot. Folders that are links are not searched.",
+        ["pattern"],
+        pattern=_of("string", "Such as *.txt, src/**/*.py (** is any number of folders), *.{ts,tsx}."),
+    ),
 ]
 
 TOOL_HANDLERS = {
@@ -69,26 +86,34 @@ TOOL_HANDLERS = {
 
 
 def run_tool(block, handlers=TOOL_HANDLERS) -> dict:
-    """The tool_result for a tool_use block (SDK object or dict). A fault of any kind becomes is_error and a text."""
-    read = block.get if isinstance(block, dict) else lambda key: getattr(block, key, None)
-    result = {"type": "tool_result", "tool_use_id": read("id")}
+    """The tool_result for a tool_use block, an SDK object or a dict. A fault of any kind is a text with is_error.
+
+    `handlers` maps names to functions. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
+    """
+    field = block.get if isinstance(block, dict) else lambda name: getattr(block, name, None)
+    call = field("id")
+    result = {"type": "tool_result", "tool_use_id": call if isinstance(call, str) else ""}
+    name = field("name")
     try:
-        return result | {"content": _call(read("name"), read("input"), handlers)}
+        if not isinstance(name, str) or name not in handlers:
+            asked = repr(name) if isinstance(name, str) else "a call without a name"
+            raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(map(str, handlers))}")
+        handler = handlers[name]  # looked up before the call: a KeyError of its own is not an unknown tool
+        schema = next((tool["input_schema"] for tool in TOOLS if tool["name"] == name), {})
+        arguments = fitting_arguments(name, handler, field("input"), schema)
+        result["content"] = _sendable(handler(**arguments))
     except ToolError as error:
-        fault = str(error)
+        result |= {"content": _sendable(error), "is_error": True}
     except Exception as error:
-        fault = f"{read('name')} failed: {type(error).__name__}: {error}"
-    return result | {"content": fault, "is_error": True}
+        fault = traceback.format_exception_only(type(error), error)[-1].strip()
+        result |= {"content": _sendable(f"{name} failed: {fault}"), "is_error": True}
+    return result
 
 
-def _call(name, arguments, handlers):
-    handler = handlers.get(name) if isinstance(name, str) else None
-    if handler is None:
-        raise ToolError(f"Unknown tool: {name!r}. The tools are: {', '.join(handlers)}")
-    if not isinstance(arguments, dict):
-        raise ToolError(f"input of {name} must be an object")
-    try:
-        inspect.signature(handler).bind(**arguments)
-    except TypeError as error:
-        raise ToolError(f"{name}: {error}") from None
-    return str(handler(**arguments))
+def _sendable(value) -> str:
+    """`value` as text that the API takes: not endless, not empty, no half characters, which UTF-8 does not know."""
+    text = str(value) or "(no output)"
+    if len(text) > MAX_RESULT:
+        half = MAX_RESULT // 2
+        text = f"{text[:half]}\n[... {len(text) - 2 * half} of {len(text)} characters left out ...]\n{text[-half:]}"
+    return text.encode("utf-8", "backslashreplace").decode()
