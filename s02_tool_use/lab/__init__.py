@@ -8,6 +8,7 @@ import importlib
 _HOME = {
     "check": None,  # a module, used as check.NAME(your_function)
     "connect": "client",
+    "escape_room": "sample",
     "fresh_workspace": "sample",
     "show_diff": "show",
     "show_messages": "show",
