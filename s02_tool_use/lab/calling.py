@@ -67,6 +67,7 @@ def call(function, *args, deadline=DEADLINE, stdin=None):
             if thread.is_alive():
                 if stdin is not None:
                     stdin.close()
+                    thread.join(GRACE)  # what waited for input alone now ends by itself
                 _stop(thread)
     return Outcome(late=late) if late else Outcome(outcome.value, outcome.error, printed=printed.getvalue())
 

@@ -109,7 +109,7 @@ class Exercise:
         if function is None and any(case != () for prop in self.properties for case in prop.cases):
             line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
             return self._verdict([line])
-        trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), function)
+        trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), bool(function))
         return self._verdict(trial.lines())
 
     def _verdict(self, lines):
@@ -122,30 +122,42 @@ class Exercise:
 class _Trial:
     """One run of all properties of an exercise."""
 
-    def __init__(self, exercise, yours, function):
-        self.exercise, self.yours, self.function = exercise, yours, function
-        self.outcomes, self.errors = [], []
+    def __init__(self, exercise, yours, is_function):
+        self.exercise, self.yours, self.is_function = exercise, yours, is_function
+        self.late, self.gave, self.errors = False, [], []
 
     def lines(self):
         exercise, lines = self.exercise, []
         quiet = calling.Silence() if exercise.silence else contextlib.nullcontext()
         with calling.temporary_workspace(exercise.files), quiet as self.stdin:
             for prop in exercise.properties:
-                stopped = any(outcome.late for outcome in self.outcomes)  # waiting for one endless loop is enough
-                lines.append(Line(prop.sentence, NOT_TRIED) if stopped else self._line(prop))
-        if all(_says_nothing(outcome) for outcome in self.outcomes):
+                # Waiting for one endless loop is enough.
+                lines.append(Line(prop.sentence, NOT_TRIED) if self.late else self._line(prop))
+        if not self.late and all(is_unfilled(value) for value in self.gave):
             return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
         return lines
+
+    def _recorded(self, *args, **named):
+        """Call yours, and remember what it gave: a value, its exception, or None for one that says it is a stub."""
+        try:
+            self.gave.append(self.yours(*args, **named))
+        except NotImplementedError:
+            self.gave.append(None)
+            raise
+        except Exception as error:
+            self.gave.append(error)
+            raise
+        return self.gave[-1]
 
     def _line(self, prop):
         run = prop.run or (lambda function, *args: function(*args))
         for case in prop.cases:
             # Copies: a function that changes its input must not spoil the next property.
             args = copy.deepcopy(case)
-            outcome = calling.call(run, self.yours, *args, deadline=self.exercise.deadline, stdin=self.stdin)
-            self.outcomes.append(outcome)
+            outcome = calling.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
+            self.late = bool(outcome.late)
             value, same = _compared(prop, case, outcome)
-            if not same and self.function is None and (value is None or value is ...):
+            if not same and not self.is_function and (value is None or value is ...):
                 return Line(prop.sentence, NOT_YET)  # one of several answers is still open
             if not same:
                 return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value))
@@ -155,16 +167,18 @@ class _Trial:
         """The pairs that tell what is wrong with an outcome."""
         if outcome.late:
             yours = f"{outcome.late}: stopped. An endless loop, or a wait for what never comes?"
+        elif outcome.error is not None and self.gave and self.gave[-1] is not outcome.error:
+            yours = shown(self.gave[-1])  # it gave something from which ours could not go on
         elif outcome.error is not None:
             error = f"{type(outcome.error).__name__}: {clean(str(outcome.error))}".removesuffix(": ")
-            line = calling.own_line(outcome.error, self.function)
+            line = calling.own_line(outcome.error, self.yours)
             yours = f"{error} ({line})" if line else error
             if yours in self.errors:
                 return [("yours", f"the same {type(outcome.error).__name__}")]
             self.errors.append(yours)
         else:
             yours = shown(value) + (" (is a return missing?)" if outcome.value is None else "")
-        name = getattr(self.function, "__name__", "yours")
+        name = getattr(self.yours, "__name__", "yours")
         given = [("input", f"{name}({', '.join(map(shown, case))})")] if case else []
         printed = [("printed", clean(outcome.printed.strip()))] if outcome.printed.strip() else []
         section, words = prop.read
@@ -184,13 +198,6 @@ def _compared(prop, case, outcome):
         return value, bool(prop.right_for(case) == value)
     except Exception:  # a comparison of strange values may fail: then they differ
         return value, False
-
-
-def _says_nothing(outcome):
-    """True for what a stub gives that nobody has filled in."""
-    if outcome.late or outcome.error is not None:
-        return isinstance(outcome.error, NotImplementedError)
-    return is_unfilled(outcome.value)
 
 
 def is_unfilled(value):

@@ -140,7 +140,8 @@ def _ran(yours, content, run):
         ran.append(block.id)
         return run(block)
 
-    return None if yours(content, counted) is None else ran
+    yours(content, counted)
+    return ran
 
 
 _STREAMS = (5, "The error text went to another stream")

@@ -84,9 +84,9 @@ run_tool = Exercise(
 
 
 def _with_and_without(yours, block, handlers):
-    """The texts for one call, with the tool in the map and without it."""
-    results = [yours(block, handlers), yours(block, {})]
-    return None if None in results else [result["content"] for result in results]
+    """The texts for one call, with the tool in the map and without it, and without what they name."""
+    texts = [yours(block, handlers)["content"], yours(block, {})["content"]]
+    return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in texts]
 
 
 # ---- schema ----
