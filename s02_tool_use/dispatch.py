@@ -115,5 +115,6 @@ def _sendable(value) -> str:
     text = str(value) or "(no output)"
     if len(text) > MAX_RESULT:
         half = MAX_RESULT // 2
-        text = f"{text[:half]}\n[... {len(text) - 2 * half} of {len(text)} characters left out ...]\n{text[-half:]}"
+        cut = f"[... truncated: {len(text) - 2 * half} of {len(text)} characters omitted ...]"
+        text = f"{text[:half]}\n{cut}\n{text[-half:]}"
     return text.encode("utf-8", "backslashreplace").decode()

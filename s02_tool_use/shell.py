@@ -39,7 +39,7 @@ def run_bash(command: str, timeout: float = 120) -> str:
         finally:  # Ctrl-C and the notebook's Stop button too
             _end(process)
     output.join(1)  # what is in the pipe is read; somebody who could not be killed may hold it open for ever
-    ending = f"stopped after {timeout} s, unfinished; everything it had started was ended" if late else _status(process)
+    ending = f"timed out after {timeout} s: everything it had started was ended" if late else _status(process)
     text = output.text()
     return text + "\n" * bool(text and not text.endswith("\n")) + f"[{ending}{note}]"
 
@@ -116,7 +116,7 @@ class Output(threading.Thread):
             return printable(self.head + self.tail)
         tail = self.tail.lstrip(bytes(range(0x80, 0xC0)))  # not from the middle of a character
         between += len(self.tail) - len(tail)
-        return f"{printable(self.head)}\n[... {between} of {self.size} bytes left out ...]\n{printable(tail)}"
+        return f"{printable(self.head)}\n[... truncated: {between} of {self.size} bytes omitted ...]\n{printable(tail)}"
 
 
 def printable(raw) -> str:

@@ -36,7 +36,9 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None) -> 
     text, used, notes = _decode(raw, at_end=start + len(raw) >= size)
     end = start + used
     if start or end < size:
-        notes.append(f"bytes {start} to {end} of {size} are shown" + f"; read on with offset={end}" * (end < size))
+        notes.append(
+            f"bytes {start} to {end} of {size} are shown" + f"; truncated, read more with offset={end}" * (end < size)
+        )
     if not size:
         notes.append("the file is empty")
     return _with_notes(text if start else text.removeprefix("\ufeff"), notes)  # the byte order mark is no text
@@ -95,16 +97,18 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
         refuse_mixture(raw, new, path)
         places = find_places(raw, old, replace_all)
         if not places:
-            raise ToolError(f"old_text is not in {path!r}.{hint(raw, old_text)}")
-        lines = [raw.count(b"\n", 0, start) + 1 for start, _ in places[:10]]
-        where = f"line{'s' * (len(places) > 1)} {', '.join(map(str, lines))}{', ...' * (len(places) > len(lines))}"
+            raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
+        lines = ", ".join(str(raw.count(b"\n", 0, start) + 1) for start, _ in places[:10])
+        where = f"{len(places)} place{'s' * (len(places) > 1)} (line {lines}{', ...' * (len(places) > 10)})"
         if len(places) > 1 and not replace_all:
-            raise ToolError(f"old_text is in {path!r} more than once ({where}); add text around it, or use replace_all")
+            raise ToolError(
+                f"old_text is in {path!r} at {where}; add text around it until it is unique, or use replace_all"
+            )
         result = replaced(raw, places, new)
         if result == raw:
-            raise ToolError("this would change nothing: line ends stay as they are in the file")
+            raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
         replace(folder, name, result, path, seen)
-    return f"Edited {path}: {len(places)} place{'s' * (len(places) > 1)}, {where}"
+    return f"Edited {path}: {where}"
 
 
 def run_glob(pattern: str) -> str:
@@ -112,7 +116,7 @@ def run_glob(pattern: str) -> str:
     names, notes = find(pattern)
     shown = [_printable(name) for name in names[:MAX_MATCHES]]
     if len(names) > MAX_MATCHES:
-        notes.append(f"{MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
+        notes.append(f"truncated: {MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
     return _with_notes("\n".join(shown) or f"No matches for {pattern}", notes)
 
 
