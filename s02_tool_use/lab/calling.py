@@ -46,15 +46,21 @@ def call(function, *args, deadline=DEADLINE, stdin=None):
     trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
     deadline, which ends a call that waits for input.
     """
-    outcome = Outcome()
+    outcome, inside = Outcome(), threading.Event()
 
     def work():
+        inside.set()
         try:
-            outcome.value = function(*args)
-        except Stopped:
-            pass
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the learner's, not ours
-            outcome.error = error
+            try:
+                outcome.value = function(*args)
+            except Stopped:
+                pass
+            except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the learner's, not ours
+                outcome.error = error
+            finally:
+                inside.clear()
+        except Stopped:  # it came a moment too late
+            inside.clear()
 
     # With the context of the caller: what it has set for itself holds for the function as well.
     thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
@@ -68,7 +74,7 @@ def call(function, *args, deadline=DEADLINE, stdin=None):
                 if stdin is not None:
                     stdin.close()
                     thread.join(GRACE)  # what waited for input alone now ends by itself
-                _stop(thread)
+                _stop(thread, inside)
     return Outcome(late=late) if late else Outcome(outcome.value, outcome.error, printed=printed.getvalue())
 
 
@@ -92,12 +98,13 @@ def _memory():
     return psutil.Process().memory_info().rss
 
 
-def _stop(thread):
-    # Again and again: a bare `except:` around the loop swallows it some times, but not for ever.
+def _stop(thread, inside):
+    # Again and again: a bare `except:` in the loop swallows it some times, but not for ever.
     end = time.monotonic() + GRACE
-    while thread.is_alive() and time.monotonic() < end:
+    while inside.is_set() and time.monotonic() < end:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
         thread.join(0.01)
+    thread.join(0 if inside.is_set() else GRACE)
 
 
 def own_line(error, function):

@@ -46,4 +46,5 @@ def reset():
     _here.clear()
     path = _path()
     if path is not None:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
