@@ -1,5 +1,6 @@
 """How a check judges and what it says: the smallest failing case, an error once, the same words in each run."""
 
+import copy
 import itertools
 
 import pytest
@@ -219,8 +220,9 @@ def test_clean_takes_addresses_out():
 
 def test_a_block_has_attributes_and_no_keys():
     block = Block(type="text", text="x")
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'TextBlock' object is not subscriptable"):
         block["text"]
+    assert repr(copy.deepcopy(block)) == "TextBlock(text='x')"
     assert block.model_dump() == block.to_dict() == {"type": "text", "text": "x"}
 
 
