@@ -1,14 +1,16 @@
-"""The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it without a key or a network.
+"""The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it, without key or network.
 
-A request is judged as the real API judges it (rules.py), an answerer (understudy.py) says what to reply, and wire.py gives
-that its form. It runs no tool, writes no file and asks no other machine. Alone: python -m s02_tool_use.lab.server --port N
+A request is judged as the real API judges it (rules.py), an answerer (understudy.py) says what to reply, wire.py gives
+that its form. It runs no tool, writes no file, keeps no conversation. Alone: python -m s02_tool_use.lab.server --port N
 """
 
 import argparse
 import collections
+import contextlib
+import dataclasses
 import itertools
 import json
-import re
+import socket
 import socketserver
 import sys
 import threading
@@ -19,70 +21,86 @@ from . import wire
 from .rules import FIRST_PARTY, validate
 from .understudy import Understudy
 
-HOST = "127.0.0.1"  # loopback only: nobody else on the network can reach it
+HOST = "127.0.0.1"  # loopback only: no other machine can reach it
 MAX_BODY = 32 * 1024 * 1024  # the limit of the real API
-MAX_DRAIN = 4 * MAX_BODY  # an oversized body is read to here and thrown away, so that its sender can hear the refusal
-SILENCE = 300  # seconds until a connection on which nothing happens is closed
-KEPT = 50  # exchanges that can be looked at afterwards
-KEPT_BODY = 200_000  # bytes of each body that are kept for that
+MAX_DRAINED = 4 * MAX_BODY  # so much of a body that is too large is read and thrown away
+SILENCE = 300  # seconds after which a connection that says nothing is closed
+KEPT = 50  # exchanges that can be looked at afterwards,
+KEPT_BYTES = 200_000  # and so much of each body
 
-# What a reply of an answerer may say besides content, stop_reason and stop_details. See understudy.Scripted.
-FAULTS = {"status", "message", "retry_after", "slow", "break_off", "stream_error"}
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# What a reply may hold besides its content: faults that a scenario asks for. understudy.Scripted explains them.
+FAULTS = ("status", "message", "retry_after", "slow", "break_off", "hang_up", "stream_error")
+REPLY_KEYS = {"content", "stop_reason", "stop_details", *FAULTS}
 
 
 class ApiError(Exception):
-    """A request that gets an error body instead of a reply."""
+    """A request that gets an error body: HTTP status, text, and what else its body or its headers hold."""
 
-    def __init__(self, status, message, *, error_type=None, headers=()):
+    def __init__(self, status, message, *, error_type=None, details=None, headers=()):
         super().__init__(message)
-        self.status, self.message, self.error_type, self.headers = status, message, error_type, dict(headers)
+        self.status, self.message = status, message
+        self.error_type, self.details, self.headers = error_type, details, dict(headers)
 
 
 class Seat:
-    """One client of the server: who answers it, by which rules, and how many requests it has sent."""
+    """What the server knows of one client: who answers it, by which rules, and what was said last."""
 
     def __init__(self, answerer, profile):
         self.answerer, self.profile = answerer, profile
+        self.exchanges = collections.deque(maxlen=KEPT)
         self._numbers = itertools.count(1)
 
     def request_id(self):
-        """Counted, not random, so that a notebook prints the same ids each time."""
+        """Counted, not random: a notebook that runs again prints the same."""
         return f"req_{next(self._numbers):02}"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection. A client may send many requests over it, one after the other."""
+    """One connection. A client sends its requests over it one after the other."""
 
     protocol_version = "HTTP/1.1"
-    server_version = "s02-offline"
-    sys_version = ""
-    disable_nagle_algorithm = True  # else a small event can wait 40 ms for the client's acknowledgement
+    server_version, sys_version = "s02-offline", ""
+    disable_nagle_algorithm = True  # a small event would wait 40 ms for the acknowledgement of the one before it
+    wbufsize = -1  # head and body leave in one piece
     timeout = SILENCE
 
     def do_POST(self):
-        self._serve()
+        """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
+        self._begin()
+        try:
+            self._answer()
+        except ApiError as no:
+            self._send_error(no)
+        except OSError:  # the client hung up, or said nothing for SILENCE seconds
+            self.close_connection = True
+        except Exception as bug:
+            self._send_error(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
-    def _serve(self):
-        """Read the request, find out what to say, say it. Whatever goes wrong in the middle becomes an error body."""
-        self.raw_body, self.seat, self.answer_id = b"", self.server.seat, None
-        self.sent = []
-        try:
-            try:
-                self.raw_body = self._read_body()
-                self._find_seat()
-                self._route()
-            except ApiError as no:
-                self._send_error(no)
-            except OSError:
-                raise
-            except Exception as bug:  # an answerer that fails must not take the server with it
-                text = f"The answerer failed with {type(bug).__name__}: {bug}"
-                self._send_error(ApiError(500, text, headers={"x-should-retry": "false"}))
-        except OSError:  # the client hung up, or said nothing for SILENCE seconds
-            self.close_connection = True
+    def _begin(self):
+        self.seat, self.request_id, self.body, self.sent = self.server.seat, None, b"", []
+
+    def _answer(self):
+        self.body = self._read_body()
+        self._check_key()
+        path = self.path.partition("?")[0].rstrip("/")  # beta calls add ?beta=true
+        methods = {"/v1/messages": "POST", "/v1/messages/count_tokens": "POST", "/v1/models": "GET"}
+        method = "GET" if path.startswith("/v1/models/") else methods.get(path)
+        if method is None:
+            raise ApiError(404, "Not Found")
+        if self.command != method:
+            raise ApiError(405, "Method Not Allowed")
+        if not self.headers.get("anthropic-version"):
+            raise ApiError(400, "anthropic-version: header is required")
+        if path == "/v1/messages":
+            self._messages(self._json())
+        elif path == "/v1/messages/count_tokens":
+            request = self._json()
+            self._judge({"max_tokens": 1, **request})
+            self._send_json(200, {"input_tokens": wire.input_tokens(request)})
+        else:
+            self._models(path.removeprefix("/v1/models").removeprefix("/"))
 
     # What came in
 
@@ -90,40 +108,44 @@ class Handler(BaseHTTPRequestHandler):
         if "chunked" in self.headers.get("transfer-encoding", "").lower():
             return self._read_chunks()
         length = self.headers.get("content-length", "0")
-        if not length.isdecimal():
+        if not (length.isascii() and length.isdecimal()):
             self.close_connection = True
-            raise ApiError(400, f"The content-length header is not a number: {length}")
+            raise ApiError(400, f"content-length: not a number: {length}")
         if int(length) > MAX_BODY:
-            self._drain(int(length))
-            raise ApiError(413, "Request exceeds the maximum size")
-        return self.rfile.read(int(length))
+            raise self._too_large(int(length))
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise ConnectionError("the client hung up in the middle of its request")
+        return body
 
     def _read_chunks(self):
-        chunks, total = [], 0
+        body = bytearray()
         while True:
-            line = self.rfile.readline(100).split(b";")[0].strip()
+            size = self.rfile.readline(100).partition(b";")[0].strip()
             try:
-                size = int(line, 16)
+                size = int(size, 16)
             except ValueError:
                 self.close_connection = True
-                raise ApiError(400, "The chunked request body is broken") from None
-            total += size
-            if total > MAX_BODY:
-                self.close_connection = True
-                raise ApiError(413, "Request exceeds the maximum size")
-            chunks.append(self.rfile.read(size))
-            self.rfile.readline(100)
+                raise ApiError(400, "transfer-encoding: the chunked body is broken") from None
+            if size < 0 or len(body) + size > MAX_BODY:
+                raise self._too_large(MAX_DRAINED)
+            body += self.rfile.read(size)
+            self.rfile.readline(100)  # the line break after a chunk
             if size == 0:
-                return b"".join(chunks)
+                return bytes(body)
 
-    def _drain(self, length):
-        """Closing a socket with unread data resets the connection, and the client would never see the error body."""
+    def _too_large(self, length):
+        """Read on, so that the client hears the refusal: closing a socket with unread data breaks the connection."""
         self.close_connection = True
-        left = min(length, MAX_DRAIN)
-        while left > 0 and (piece := self.rfile.read(min(left, 65536))):
-            left -= len(piece)
+        self.connection.settimeout(2)  # a client that waits for the answer sends no more
+        left = min(length, MAX_DRAINED)
+        with contextlib.suppress(OSError):
+            while left > 0 and (piece := self.rfile.read1(min(left, 65536))):
+                left -= len(piece)
+        return ApiError(413, "Request exceeds the maximum size")
 
-    def _find_seat(self):
+    def _check_key(self):
+        """Any key will do, but there must be one. It also tells the clients of one process apart."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         key = self.headers.get("x-api-key") or (token.strip() if scheme.lower() == "bearer" else "")
         if not key:
@@ -132,9 +154,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _json(self):
         try:
-            request = json.loads(self.raw_body)
-            if _LONE_SURROGATE.search(text := self.raw_body.decode("utf-8")) or "\\ud" in text.lower():
-                json.dumps(request, ensure_ascii=False).encode("utf-8")
+            text = self.body.decode()
+            request = json.loads(text, parse_constant=_no_constant)
+            if "\\ud" in text.lower():  # half of a surrogate pair is JSON for Python, but not for the API
+                json.dumps(request, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise ApiError(400, f"The request body is not valid JSON: {error}") from None
         if not isinstance(request, dict):
@@ -143,144 +166,142 @@ class Handler(BaseHTTPRequestHandler):
 
     # What to say
 
-    def _route(self):
-        path = self.path.split("?")[0].rstrip("/")  # beta calls add ?beta=true
-        known = {"/v1/messages": "POST", "/v1/messages/count_tokens": "POST", "/v1/models": "GET"}
-        wanted = "GET" if path.startswith("/v1/models/") else known.get(path)
-        if wanted is None:
-            raise ApiError(404, "Not Found")
-        if self.command != wanted:
-            raise ApiError(405, "Method Not Allowed")
-        if not self.headers.get("anthropic-version"):
-            raise ApiError(400, "anthropic-version: header is required")
-        if path.startswith("/v1/models"):
-            self._models(path)
-        elif path == "/v1/messages":
-            self._messages(self._json())
-        else:
-            request = self._json()
-            self._check({"max_tokens": 1, **request})
-            self._send_json(200, {"input_tokens": wire.input_tokens(request)})
-
-    def _check(self, request):
-        problem = validate(request, self.seat.profile)
+    def _judge(self, request):
+        if "thread" in request:  # the SDK's tool runner asks for it, and goes on without it after this answer
+            text = "This server keeps no conversations: send the whole history with each request."
+            details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+            raise ApiError(400, text, details=details)
+        profile = self.seat.profile
+        if dataclasses.is_dataclass(profile):
+            profile = dataclasses.replace(profile, version=self.headers["anthropic-version"])
+        problem = validate(request, profile)
         if problem is not None:
             raise ApiError(problem.status, problem.message, error_type=problem.type)
+        if (place := wire.forged(request["messages"])) is not None:
+            raise ApiError(400, "messages.{}.content.{}: Invalid `signature` in `thinking` block".format(*place))
 
     def _messages(self, request):
-        self._check(request)
-        for index, message in enumerate(request["messages"]):
-            blocks = message["content"] if isinstance(message["content"], list) else []
-            for position, block in enumerate(blocks):
-                if wire.is_forged(block):
-                    place = f"messages.{index}.content.{position}"
-                    raise ApiError(400, f"{place}: Invalid `signature` in `thinking` block")
-        reply = self.seat.answerer.reply(request)
-        unknown = set(reply) - FAULTS - {"content", "stop_reason", "stop_details"}
-        if unknown:
-            raise ValueError(f"a reply has no key {sorted(unknown)[0]!r}; it may have {', '.join(sorted(FAULTS))}")
-        if "status" in reply:
-            headers = {"retry-after": str(reply["retry_after"])} if "retry_after" in reply else {}
-            raise ApiError(reply["status"], reply.get("message", "A fault that the script asked for"), headers=headers)
-        message, rest = wire.message_body(request, reply)
+        self._judge(request)
+        try:
+            reply = self.seat.answerer.reply(request)
+            if unknown := set(reply) - REPLY_KEYS:
+                raise ValueError(f"a reply has no key {min(unknown)!r}; the keys are {', '.join(sorted(REPLY_KEYS))}")
+            message, rest = (None, None) if "status" in reply else wire.message_body(request, reply)
+        except Exception as bug:  # the answerer may be a function in a notebook
+            text = f"The answerer failed with {type(bug).__name__}: {bug}"
+            raise ApiError(500, text, headers={"x-should-retry": "false"}) from bug
+        if message is None:
+            headers = {"retry-after": reply["retry_after"]} if "retry_after" in reply else {}
+            raise ApiError(reply["status"], reply.get("message", "The script asked for this fault"), headers=headers)
         if request.get("stream"):
             self._send_stream(message, rest, reply)
-        elif reply.get("stream_error"):
-            raise ApiError(529, "Overloaded", error_type=reply["stream_error"])
+        elif "stream_error" in reply:
+            status = {kind: status for status, kind in wire.ERROR_TYPES.items()}.get(reply["stream_error"], 500)
+            raise ApiError(status, reply.get("message", "Overloaded"), error_type=reply["stream_error"])
         else:
-            self._send_json(200, message, break_off=reply.get("break_off"), slow=reply.get("slow", 0))
+            time.sleep(reply.get("slow", 0))
+            self._send_json(200, message, half=reply.get("break_off") or reply.get("hang_up"))
 
-    def _models(self, path):
-        name = getattr(self.seat.answerer, "name", "understudy")
+    def _models(self, wanted):
+        name = getattr(self.seat.answerer, "name", "offline")
         model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
-        if path == "/v1/models":
+        if not wanted:
             self._send_json(200, {"data": [model], "has_more": False, "first_id": name, "last_id": name})
-        elif path == f"/v1/models/{name}":
+        elif wanted == name:
             self._send_json(200, model)
         else:
-            raise ApiError(404, f"model: {path.removeprefix('/v1/models/')}")
+            raise ApiError(404, f"model: {wanted}")
 
     # What goes out
 
-    def _head(self, status, headers):
-        self.answer_id = self.answer_id or self.seat.request_id()
+    def _send_head(self, status, headers):
+        self.request_id = self.request_id or self.seat.request_id()
         self.send_response(status)
-        for name, value in {"request-id": self.answer_id, **headers}.items():
-            self.send_header(name, value)
+        for name, value in {"request-id": self.request_id, **headers}.items():
+            self.send_header(name, str(value))
         if self.close_connection:
             self.send_header("connection", "close")
+        self.end_headers()
 
-    def _send_json(self, status, body, headers=(), *, break_off=False, slow=0):
-        data = json.dumps(body, ensure_ascii=False).encode("utf-8")
-        self._head(status, {"content-type": "application/json", "content-length": str(len(data)), **dict(headers)})
-        if self.command == "HEAD":
-            data = b""
-        if slow:
-            time.sleep(slow)
-        self._headers_buffer.append(b"\r\n" + (data[: len(data) // 2] if break_off else data))
-        self.sent.append(data)
-        self._record(status)
-        self.flush_headers()  # head and body in one piece: one system call, one packet
-        if break_off:
+    def _send_json(self, status, body, headers=(), *, half=False):
+        data = json.dumps(body, ensure_ascii=False).encode()
+        if half:
             self.close_connection = True
+        self._send_head(status, {"content-type": "application/json", "content-length": len(data), **dict(headers)})
+        self.sent.append(data[: len(data) // 2] if half else data)
+        self._record(status)  # before it leaves: whoever has the answer finds it recorded
+        if self.command != "HEAD":
+            self.wfile.write(self.sent[0])
 
     def _send_error(self, no):
-        self.answer_id = self.answer_id or self.seat.request_id()
-        headers = {"x-should-retry": "false", **no.headers} if no.status < 500 and no.status != 429 else no.headers
-        body = wire.error_body(no.status, no.message, self.answer_id, no.error_type)
+        self.request_id = self.request_id or self.seat.request_id()
+        headers = no.headers
+        if 400 <= no.status < 500 and no.status not in (409, 429):
+            headers = {"x-should-retry": "false", **headers}
+        body = wire.error_body(no.status, no.message, self.request_id, no.error_type, no.details)
         self._send_json(no.status, body, headers)
 
     def send_error(self, code, message=None, explain=None):
-        """What http.server itself refuses (a broken request line, an unknown method) gets the API's error body too."""
+        """What http.server refuses on its own (a broken request line, too many headers) gets an error body too."""
+        self._begin()
         self.close_connection = True
-        self.raw_body, self.seat, self.answer_id, self.sent = b"", self.server.seat, None, []
-        self._send_error(ApiError(code, message or "Bad request"))
+        self._send_error(ApiError(int(code), message or "Bad Request"))
 
     def _send_stream(self, message, rest, reply):
-        """Event by event, each flushed at once. Chunked, so that the client sees a body that breaks off as broken."""
+        """Event by event, each sent at once. In chunks: so a client can tell a stream that ended from a broken one."""
+        events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
         chunked = self.request_version != "HTTP/1.0"
-        self.close_connection = self.close_connection or not chunked
+        self.close_connection = self.close_connection or not chunked or bool(reply.get("hang_up"))
         headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        self._head(200, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
-        self.end_headers()
-        events = list(wire.stream_events(message, rest))
-        if reply.get("stream_error"):
-            failure = wire.error_body(529, "Overloaded", self.answer_id, reply["stream_error"])
-            events = [*events[: len(events) // 2], ("error", failure)]
-        elif reply.get("break_off"):
+        self._send_head(200, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
+        if any(reply.get(fault) for fault in ("break_off", "hang_up", "stream_error")):
             events = events[: len(events) // 2]
-        try:
-            for name, data in events:
-                event = wire.sse(name, data)
-                self.sent.append(event)
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event) if chunked else event)
-                if reply.get("slow"):
-                    time.sleep(reply["slow"])
-        finally:
-            self._record(200)
-        if chunked:
+        if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
+            text = reply.get("message", "Overloaded")
+            events.append(wire.sse("error", wire.error_body(200, text, self.request_id, reply["stream_error"])))
+        self.sent = events
+        self._record(200)
+        for event in events:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
+            self.wfile.flush()
+            time.sleep(reply.get("slow", 0))
+        if chunked and not reply.get("hang_up"):
             self.wfile.write(b"0\r\n\r\n")
 
     def _record(self, status):
-        self.server.exchanges.append(
-            {
-                "method": getattr(self, "command", None),
-                "path": getattr(self, "path", None),
-                "request": self.raw_body[:KEPT_BODY].decode("utf-8", "replace"),
-                "status": status,
-                "request_id": self.answer_id,
-                "response": b"".join(self.sent)[:KEPT_BODY].decode("utf-8", "replace"),
-            }
-        )
+        def text(data):
+            return data[:KEPT_BYTES].decode(errors="replace")
+
+        request = {"method": self.command, "path": getattr(self, "path", None), "request": text(self.body)}
+        response = {"status": status, "request_id": self.request_id, "response": text(b"".join(self.sent))}
+        self.seat.exchanges.append(request | response)
 
     def log_message(self, *args):
-        """Say nothing: a line printed by a thread would land in whatever notebook cell is running."""
+        """Silent: what a thread prints would land in whichever notebook cell is running."""
+
+
+def _no_constant(name):
+    raise ValueError(f"unexpected {name}")  # NaN and Infinity are JSON for Python only
 
 
 class _Listener(socketserver.ThreadingTCPServer):
-    allow_reuse_address = sys.platform != "win32"  # on Windows it would allow two servers on one port
+    """A thread for each connection. All of them end with the process, or with `close`."""
+
     daemon_threads = True
-    request_queue_size = 512  # connections that may wait to be accepted; the default of 5 drops a burst of clients
+    request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
+    allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
+
+    def __init__(self, seat, port):
+        self.seat, self.seats, self.open = seat, {}, set()
+        super().__init__((HOST, port), Handler)
+
+    def process_request(self, request, client_address):
+        self.open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self.open.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exc_info()[1], OSError):  # a client that went away is no news
@@ -288,40 +309,44 @@ class _Listener(socketserver.ThreadingTCPServer):
 
 
 class Server:
-    """The offline API, in a thread of this process: `with Server(Understudy()) as server: server.url`.
+    """The offline API in a thread of this process: `with Server(Understudy()) as server:` and `server.url`.
 
-    `answerer.reply(request)` is asked for each reply. Port 0 takes a free one. `exchanges` holds the last requests and
-    responses as they were sent, without the headers, so without the key.
+    `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one. `exchanges` holds the last requests
+    and responses, as dicts with their bodies as they were sent. No header is in them, so no key.
     """
 
     def __init__(self, answerer, *, port=0, profile=FIRST_PARTY):
-        self._listener = _Listener((HOST, port), Handler)
-        self._listener.seat = Seat(answerer, profile)
-        self._listener.seats = {}
-        self._listener.exchanges = self.exchanges = collections.deque(maxlen=KEPT)
+        self.seat = Seat(answerer, profile)
+        self.exchanges = self.seat.exchanges
+        self._listener = _Listener(self.seat, port)
+        self.seats = self._listener.seats
+        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
         self.url = f"http://{HOST}:{self._listener.server_address[1]}"
-        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.1,), daemon=True)
 
     def start(self):
-        """Serve from a daemon thread: it ends with the process."""
+        """Begin to serve. Returns the server itself."""
         self._thread.start()
         return self
 
     @property
     def alive(self):
+        """True while it serves. False in a forked child, which has a copy of this object, but not the thread."""
         return self._thread.is_alive()
 
     def add(self, answerer, *, profile=FIRST_PARTY):
-        """Give one client an answerer of its own. Returns the API key that this client is to use."""
-        key = f"offline-{len(self._listener.seats) + 1}"
-        self._listener.seats[key] = Seat(answerer, profile)
+        """A seat for one more client, with an answerer of its own. Returns the API key which that client is to use."""
+        key = f"offline-{len(self.seats) + 1}"
+        self.seats[key] = Seat(answerer, profile)
         return key
 
     def close(self):
-        """Stop listening. May be called twice."""
+        """Stop listening and end the connections. May be called twice."""
         if self.alive:
             self._listener.shutdown()
         self._listener.server_close()
+        for connection in list(self._listener.open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     __enter__ = start
 
@@ -330,20 +355,19 @@ class Server:
 
 
 def main(argv=None):
+    """Serve until Ctrl-C. The first line that is printed is the base URL."""
     parser = argparse.ArgumentParser(prog="python -m s02_tool_use.lab.server", description=__doc__.splitlines()[0])
-    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--port", type=int, default=0, help="the port; 0, the default, takes a free one")
     port = parser.parse_args(argv).port
     try:
         server = Server(Understudy(), port=port)
     except (OSError, OverflowError) as error:
-        sys.exit(f"Cannot listen on port {port}: {error}. Give another --port, or 0 for a free one.")
+        sys.exit(f"Cannot listen on port {port}: {error}. Choose another --port, or 0 for a free one.")
     with server:
         print(server.url, flush=True)
         print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
-        except KeyboardInterrupt:
-            print()
 
 
 if __name__ == "__main__":
