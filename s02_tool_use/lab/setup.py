@@ -87,7 +87,7 @@ def make():
     try:
         if not is_usable():
             if VENV.exists():
-                print("The .venv found there is of another Python, system or folder: making it anew.", flush=True)
+                print("The .venv found there is not of this Python, system and folder: making it anew.", flush=True)
             create()
         STAMP.unlink(missing_ok=True)
         install()

@@ -10,7 +10,7 @@ c = get_config()  # noqa: F821  (Jupyter puts it here)
 
 c.ServerApp.root_dir = str(Path(__file__).resolve().parents[3])  # the notebooks link to the modules beside them
 c.LabApp.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
-c.Application.log_level = 30  # warnings only: else the address is lost among 30 lines
+c.Application.log_level = 40  # errors only: else the address is lost among 30 lines
 c.ServerApp.answer_yes = True  # one Ctrl-C stops it, without a question that times out
 c.ServerApp.allow_root = True  # containers
 # Without a display a text browser could open here, in the terminal.
@@ -19,7 +19,6 @@ c.ServerApp.open_browser = not sys.platform.startswith("linux") or any(
 )
 # On a shared machine others could read plain traffic between server and kernel; ipykernel warns of it in the notebook.
 c.KernelManager.transport_encryption = "auto"
-
 # Jupyter would take another port and say so where nobody looks. Whoever asks for one (for a tunnel, say) means it.
 asked = re.search(r"--(?:ServerApp\.)?port[= ](\d+)", " ".join(sys.argv))
 if asked:
