@@ -136,15 +136,20 @@ _TEA, _OLD, _HALF = "龙井 and Sencha\n", "What was there before, and is much l
 _NO_FILE = "no such file"
 
 
+def _written(yours, path, content):
+    """The bytes of the file after the call."""
+    yours(path, content)
+    return _bytes_of(path)
+
+
+def _after_half_a_character(yours, path, content):
+    """The bytes of the file after a call that cannot succeed."""
+    refusing(yours, path, content)
+    return _bytes_of(path)
+
+
 def _bytes_of(path):
     return path.read_bytes() if path.is_file() else _NO_FILE
-
-
-def _written(yours, path, content):
-    """The bytes of the file after the call; None if the function does nothing yet."""
-    result = yours(path, content)
-    found = _bytes_of(path)
-    return None if result is None and found in (_NO_FILE, _OLD.encode()) else found
 
 
 def _over_an_old_file(run):
@@ -157,18 +162,10 @@ def _over_an_old_file(run):
     return prepared
 
 
-def _after_half_a_character(yours, path, content):
-    """The bytes of the file after a call that cannot succeed."""
-    if refusing(yours, path, content) is None and _bytes_of(path) in (_NO_FILE, _OLD.encode()):
-        return None
-    return _bytes_of(path)
-
-
 def _left_behind(yours, path, content):
     """The names in the file's folder afterwards."""
     path.parent.mkdir()
-    if refusing(yours, path, content) is None and not path.is_file():
-        return None
+    refusing(yours, path, content)
     return sorted(found.name for found in path.parent.iterdir())
 
 
