@@ -129,7 +129,7 @@ def _row(block, labels, waits):
         return Row(kind, arguments(block.get("input")), labels.get(id, "?"), str(block.get("name")), id, note)
     if kind == "tool_result":
         id, error = str(block.get("tool_use_id")), block.get("is_error") is True
-        body = inner(block.get("content", ""))
+        body = inner(block.get("content", "")).removesuffix("\n")
         return Row(kind, body, labels.get(id, "?"), id=id, note="is_error" if error else "", error=error)
     return Row(kind, inner(block))
 
@@ -154,7 +154,7 @@ def inner(content):
         return "\n".join(inner(item) for item in content)
     if isinstance(content, dict):
         kind = content.get("type")
-        if isinstance(content.get(kind), str):  # text, thinking
+        if isinstance(kind, str) and isinstance(content.get(kind), str):  # text, thinking
             return content[kind]
         source = content.get("source")
         if isinstance(source, dict) and isinstance(source.get("data"), str):
@@ -165,6 +165,20 @@ def inner(content):
 
 def as_json(value, indent=None):
     return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+
+
+def pretty(value, width=100, margin=""):
+    """JSON in which whatever fits stands on one line: shorter to read than one line for each number."""
+    line = as_json(value)
+    if len(margin) + len(line) <= width or not value or not isinstance(value, (dict, list)):
+        return line
+    inner = margin + "  "
+    if isinstance(value, dict):
+        items = [f"{as_json(str(key))}: {pretty(item, width, inner)}" for key, item in value.items()]
+    else:
+        items = [pretty(item, width, inner) for item in value]
+    start, end = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    return start + "\n" + ",\n".join(inner + item for item in items) + f"\n{margin}{end}"
 
 
 def counts(messages):

@@ -9,7 +9,7 @@ import html
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
 RED, GREEN, GREY = "#cf222e", "#1a7f37", "#656d76"
 
-FOLD = 12  # lines that are shown before the rest folds
+FOLD, WIDTH = 12, 100  # lines that are shown before the rest folds, and how many characters make a line
 MOST = 20_000  # characters of one text that go into a notebook at all: it has to stay small
 
 # Control characters become their own pictures, so that they are seen and change nothing. A lone half of a pair of
@@ -52,34 +52,32 @@ def bar(inside, colour):
     return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
-def code(text):
-    """Preformatted text; what is longer than FOLD lines opens on a click."""
+def code(text, fold=FOLD, prose=False):
+    """A text with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
-    body = escape(shorten(text, MOST))
-    pre = f'<pre style="margin:0;white-space:pre-wrap;background:none;color:inherit">{body}</pre>'
-    if is_short(text):
-        return pre
-    first = escape(text.split("\n", 1)[0][:80])
-    return f"<details><summary><code>{first}</code> ... {size}</summary>{pre}</details>"
+    font = "" if prose else "font-family:monospace;"
+    block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST))}</div>'
+    if is_short(text, fold):
+        return block
+    return (
+        f"<details><summary><code>{escape(text.split(chr(10), 1)[0][:80])}</code> ... {size}</summary>{block}</details>"
+    )
 
 
-def is_short(text):
-    return text.count("\n") < FOLD and len(text) <= FOLD * 100
+def is_short(text, fold=FOLD):
+    """True for what is shown unfolded: at most `fold` lines, and no more characters than so many lines hold."""
+    return text.count("\n") < fold and len(text) <= fold * WIDTH
+
+
+def first_lines(text, fold=FOLD):
+    """What the text twin shows of a long text: its beginning, and how much more there is."""
+    if is_short(text, fold):
+        return text
+    lines = text.split("\n")
+    more = f"... {len(lines) - fold} more lines" if len(lines) > fold else ""
+    return "\n".join([*(shorten(line, fold * WIDTH // 2) for line in lines[:fold]), more]).rstrip("\n")
 
 
 def shorten(text, most):
     """`text`, or its first `most` characters and how many more there are."""
-    return text if len(text) <= most else f"{text[:most]}\n... {len(text) - most:,} more characters"
-
-
-def first_lines(text):
-    """What the text twin shows of a long text: its first FOLD lines, and how many more there are."""
-    if is_short(text):
-        return text
-    lines = shorten(text, FOLD * 100).split("\n") if text.count("\n") < FOLD else text.split("\n")
-    more = len(lines) - FOLD
-    return (
-        "\n".join(lines)
-        if more <= 0
-        else "\n".join([shorten(line, 200) for line in lines[:FOLD]]) + f"\n... {more} more lines"
-    )
+    return text if len(text) <= most else f"{text[:most]} ... {len(text) - most:,} more characters"

@@ -9,6 +9,9 @@ import json
 from . import conversation, page, source
 from .page import Page, badge, bar, code, escape
 
+CONTEXT = 3  # lines around a change
+WIRE = 60  # lines of a body that are shown before the rest folds: here it is what the reader came for
+
 
 def show_messages(messages):
     """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
@@ -20,11 +23,8 @@ def show_messages(messages):
     messages = request["messages"]
     if not messages:
         return Page("No messages yet.", "No messages yet.")
-    labels, waits, problem = (
-        conversation.labels_of(messages),
-        conversation.waiting(messages),
-        conversation.judge(request),
-    )
+    labels, waits = conversation.labels_of(messages), conversation.waiting(messages)
+    problem = conversation.judge(request)
     text, html = [], []
     for index, message in enumerate(messages):
         role = message.get("role", "(no role)") if isinstance(message, dict) else ""
@@ -46,7 +46,9 @@ def show_messages(messages):
 def _row_text(row):
     head = f"{row.head} [{row.note}]" if row.note else row.head
     body = page.first_lines(row.body)
-    return _indent(f"{head}:\n{body}" if "\n" in body else f"{head}: {body}".rstrip(": "))
+    if not body:
+        return _indent(head)
+    return _indent(f"{head}:\n{body}" if "\n" in body else f"{head}: {body}")
 
 
 def _indent(text):
@@ -60,7 +62,8 @@ def _row_html(row):
     parts += [f"<b>{escape(row.name)}</b>"] if row.name else []
     parts += [f'<span style="opacity:.75">{escape(row.id)}</span>'] if row.id else []
     parts += [badge(row.note, page.RED if row.error else page.GREY)] if row.note else []
-    return bar(" ".join(parts) + (code(row.body) if row.body else ""), colour)
+    body = code(row.body, prose=row.kind in ("text", "thinking")) if row.body else ""
+    return bar(" ".join(parts) + body, colour)
 
 
 def _colour(label):
@@ -83,20 +86,38 @@ def show_diff(before, after):
         labels = conversation.labels_of(one["messages"], two["messages"])
         old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
         verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
-    text, html = [], []
-    for line in difflib.ndiff(old, new):
-        mark, rest = line[0], line[2:]
-        if mark == "?":  # ndiff's marks inside a line: no use here
-            continue
-        text.append(f"{mark} {rest}".rstrip())
-        colour = {"+": page.GREEN, "-": page.RED}.get(mark, "transparent")
-        html.append(f'<div style="border-left:4px solid {colour};padding-left:8px">{mark} {escape(rest)}</div>')
-    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{"".join(html)}</div>' if html else ""
+    text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new)] or ["No difference."]
+    html = [_changed_line(line) for line in text]
+    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{"".join(html)}</div>'
     for name, problem in verdicts:
         head = f"{name}: " + ("the API accepts it" if problem is None else f"{problem.status} {problem.message}")
         text.append(head)
         drawn += bar(escape(head), page.GREEN if problem is None else page.RED)
     return Page("\n".join(text), drawn)
+
+
+def _changes(old, new):
+    """(mark, line) for each line that changed, with CONTEXT lines around it; marks are "-", "+" and " "."""
+    seen = 0
+    groups = difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)
+    for group in groups:
+        yield from _left_out(group[0][1] - seen)
+        for _, start, end, new_start, new_end in group:
+            same = old[start:end] == new[new_start:new_end]
+            yield from [(" " if same else "-", line) for line in old[start:end]]
+            yield from [("+", line) for line in new[new_start:new_end] if not same]
+        seen = group[-1][2]
+    if seen:
+        yield from _left_out(len(old) - seen)
+
+
+def _left_out(number):
+    return [(" ", f"... {number} lines as before")] if number > 1 else [(" ", "... 1 line as before")] * number
+
+
+def _changed_line(line):
+    colour = {"+": page.GREEN, "-": page.RED}.get(line[0], "transparent")
+    return f'<div style="border-left:4px solid {colour};padding-left:8px">{escape(line)}</div>'
 
 
 def _lines(message, labels):
@@ -113,23 +134,26 @@ def show_source(*things):
     return Page(text, html)
 
 
-def show_wire():
-    """Show the last request and response that the offline server of this process had, as they were sent."""
-    from . import client
+def show_wire(client):
+    """Show the last request that an offline client sent, and the response, as they went over the wire."""
+    from . import client as clients
 
-    if client._server is None or not client._server.exchanges:
-        return Page(
-            "Nothing went over the wire to the offline server yet.",
-            "Nothing went over the wire to the offline server yet.",
-        )
-    last = client._server.exchanges[-1]
+    exchanges = clients.exchanges(client)
+    if not exchanges:
+        said = "Nothing to show: this client has sent nothing yet, or it is not the offline one."
+        return Page(said, escape(said))
+    last = exchanges[-1]
     parts = [(f"{last['method']} {last['path']}", last["request"]), (str(last["status"]), last["response"])]
-    text = "\n".join(f"{head}\n{page.first_lines(_pretty(body))}" for head, body in parts)
-    return Page(text, "".join(bar(f"<b>{escape(head)}</b>{code(_pretty(body))}", page.GREY) for head, body in parts))
+    text, html = [], []
+    for head, body in parts:
+        body = _pretty(body)
+        text.append(f"{head}\n{page.first_lines(body, WIRE)}")
+        html.append(bar(f"<b>{escape(head)}</b>{code(body, WIRE)}", page.GREY))
+    return Page("\n".join(text), "".join(html))
 
 
 def _pretty(body):
     try:
-        return conversation.as_json(json.loads(body), indent=2)
-    except ValueError:  # a stream of events, or what was cut off
+        return conversation.pretty(json.loads(body))
+    except ValueError:  # a stream of events, or a body that was cut off
         return body.rstrip()

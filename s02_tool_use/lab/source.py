@@ -5,6 +5,8 @@ import inspect
 import io
 import keyword
 import sys
+import sysconfig
+import textwrap
 import tokenize
 from pathlib import Path
 
@@ -17,10 +19,10 @@ def of(thing):
     """(file, source text) of a function, class or module, or of a table that a module of the package defines."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing):
         try:
-            return where(inspect.getsourcefile(thing)), inspect.getsource(thing).rstrip()
+            return where(inspect.getsourcefile(thing)), textwrap.dedent(inspect.getsource(thing)).rstrip()
         except (OSError, TypeError):  # built in, or typed into a prompt that keeps no source
-            raise ValueError(f"There is no Python source of {thing!r} to show.") from None
-    for module in list(sys.modules.values()):
+            raise ValueError(f"There is no Python source of {getattr(thing, '__name__', 'this')} to show.") from None
+    for module in list(sys.modules.values()) if isinstance(thing, (dict, list, tuple, set)) else []:
         if getattr(module, "__name__", "").partition(".")[0] != "s02_tool_use":
             continue
         for name, value in vars(module).items():
@@ -32,8 +34,12 @@ def of(thing):
 
 
 def where(file):
-    file = Path(file or "")
-    return file.relative_to(REPOSITORY).as_posix() if file.is_relative_to(REPOSITORY) else "this notebook"
+    """A source file as everybody has it: seen from the repository or from what is installed, else "this notebook"."""
+    file = Path(file or "").resolve()
+    for root in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), REPOSITORY):  # the inner ones first
+        if file.is_relative_to(root):
+            return file.relative_to(root).as_posix()
+    return "this notebook"
 
 
 def _assignment(module, name):
@@ -74,7 +80,7 @@ def drawn(text):
         if token.type not in (tokenize.NL, tokenize.COMMENT):
             fresh = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     copy(len(lines), len(lines[-1]))
-    return f'<pre style="white-space:pre-wrap;background:none;color:inherit">{"".join(out)}</pre>'
+    return f'<pre style="margin:2px 0;white-space:pre-wrap;background:none;color:inherit">{"".join(out)}</pre>'
 
 
 def _style(token, fresh):

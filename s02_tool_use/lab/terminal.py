@@ -104,7 +104,7 @@ def _run(arguments):
 
 def _offline(clients):
     print("Offline: no language model answers here, rules do.")
-    return clients._offline(clients.Understudy())
+    return clients._offline(clients.Understudy()), clients.Understudy.name
 
 
 def _readers(single):
