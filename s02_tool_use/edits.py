@@ -3,6 +3,7 @@
 Left out: fuzzy matching. It would change what the model did not name.
 """
 
+import bisect
 import difflib
 import re
 import unicodedata
@@ -22,34 +23,43 @@ def refuse_mixture(raw, new, path):
 
 
 def find_places(raw, old, replace_all):
-    """(start, end) of each place, overlapping ones too unless all are replaced: 'aa' is twice in 'aaa'."""
-    line_end = rb"(?:\r\n|(?<!\r)\n)"
-    finder = re.compile(line_end.join(map(re.escape, old.replace(b"\r\n", b"\n").split(b"\n"))))
+    """(start, end) of each place, a line end fitting LF and CRLF; at most 1000 unless all are to be replaced.
+
+    Overlapping places count too: 'aa' is twice in 'aaa', and str.count would say once.
+    """
+    flat, old = raw.replace(b"\r\n", b"\n"), old.replace(b"\r\n", b"\n")
+    shorter_from = [match.start() - n for n, match in enumerate(re.finditer(b"\r\n", raw))]  # places in flat
     places = []
-    place = finder.search(raw)
-    while place and (replace_all or len(places) < 1000):
-        places.append(place.span())
-        place = finder.search(raw, place.end() if replace_all else place.start() + 1)
+    at = flat.find(old)
+    while at >= 0 and (replace_all or len(places) < 1000):
+        places.append(tuple(place + bisect.bisect_left(shorter_from, place) for place in (at, at + len(old))))
+        at = flat.find(old, at + (len(old) if replace_all else 1))
     return places
 
 
 def replaced(raw, places, new):
+    """`raw` with `new` at each place, its line ends those of the place, or of the file if the place has none."""
     only_crlf = b"\r\n" in raw and raw.count(b"\n") == raw.count(b"\r\n")
     pieces, done = [], 0
     for start, end in places:
-        matched = raw[start:end]
-        crlf = b"\r\n" in matched if b"\n" in matched else only_crlf
-        pieces += raw[done:start], new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") if crlf else new
+        pieces += raw[done:start], _with_line_ends_of(raw[start:end], new, only_crlf)
         done = end
     return b"".join([*pieces, raw[done:]])
 
 
+def _with_line_ends_of(matched, new, only_crlf):
+    if b"\n" not in matched and not only_crlf:
+        return new
+    lines = new.replace(b"\r\n", b"\n")
+    return lines.replace(b"\n", b"\r\n") if b"\r\n" in matched or b"\n" not in matched else lines
+
+
 def hint(raw, old_text):
     """The lines that are most like old_text, with their numbers, quoted so that blanks can be seen."""
-    text = raw.decode(errors="backslashreplace")
+    text = raw[:500_000].decode(errors="backslashreplace")
     if unicodedata.normalize("NFC", old_text) in unicodedata.normalize("NFC", text):
         return " The file spells its accents in another Unicode form (NFC or NFD); edit a part without accents."
-    lines = [line.rstrip("\r")[:200] for line in text[:500_000].split("\n")]
+    lines = [line.rstrip("\r")[:200] for line in text.split("\n")]
     wanted = [line for line in old_text.split("\n") if line.strip()] or [old_text]
     near = difflib.get_close_matches(wanted[0].strip()[:200], [line.strip() for line in lines[:5000]], 3)
     numbers = [n for n, line in enumerate(lines[:5000], 1) if line.strip() in near][:3]

@@ -17,7 +17,7 @@ def windows_parts(name: str, root) -> list:
         try:
             path = path.relative_to(PureWindowsPath(root))
         except ValueError:
-            raise ValueError(f"{name!r} is outside the workspace; give a path relative to the workspace") from None
+            raise ValueError(f"{name!r} leads outside the workspace; give a path relative to the workspace") from None
     steps = []
     for part in path.parts:
         if part != "..":
@@ -27,7 +27,7 @@ def windows_parts(name: str, root) -> list:
         elif steps:
             steps.pop()
         else:
-            raise ValueError(f"{name!r} is outside the workspace; give a path relative to the workspace")
+            raise ValueError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
     return steps
 
 

@@ -81,7 +81,7 @@ def safe_path(p) -> Path:
             todo += _parts(os.readlink(here), root)[::-1]
             here, kind = here.parent, "folder"
     if not here.is_relative_to(root):
-        raise ToolError(f"{name!r} is outside the workspace; give a path relative to the workspace")
+        raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
     return here
 
 
