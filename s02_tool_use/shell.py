@@ -6,20 +6,18 @@ read every file and process of yours (a key in /proc/1/environ too), use the net
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from s02_tool_use import reaper
+from s02_tool_use.output import Output
 from s02_tool_use.sandbox import confined, environment
 from s02_tool_use.workspace import ON_WINDOWS, ToolError, workdir
 
-MAX_SHOWN = 30_000  # bytes for the model: half from the head, half from the tail, where the error stands
 MAX_SECONDS = 600
 MAX_ARGUMENT = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
 
@@ -33,8 +31,8 @@ def run_bash(command: str, timeout: float = 120) -> str:
     seconds = _seconds(timeout)
     with _command_line(command) as (arguments, files, note):
         process = _start(arguments, files)
-        output = Output(process.stdout)
         try:
+            output = Output(process.stdout)
             late = not _ended(process, output, time.monotonic() + seconds)
         finally:  # Ctrl-C and the notebook's Stop button too
             _end(process)
@@ -92,40 +90,6 @@ def _start(arguments, files):
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"bash could not be started: {error}; is the workspace still there?") from None
-
-
-class Output(threading.Thread):
-    """Reads a pipe to its end and keeps the first and the last bytes: `yes` for an hour takes no more memory."""
-
-    def __init__(self, pipe):
-        super().__init__(daemon=True)
-        self.pipe, self.size, self.head, self.tail = pipe, 0, b"", b""
-        self.start()
-
-    def run(self):
-        with self.pipe:
-            while piece := os.read(self.pipe.fileno(), 65536):
-                self.size += len(piece)
-                room = MAX_SHOWN // 2 - len(self.head)
-                self.head += piece[:room]
-                self.tail = (self.tail + piece[room:])[-MAX_SHOWN // 2 :]
-
-    def text(self):
-        between = self.size - len(self.head) - len(self.tail)
-        if not between:
-            return printable(self.head + self.tail)
-        tail = self.tail.lstrip(bytes(range(0x80, 0xC0)))  # not from the middle of a character
-        between += len(self.tail) - len(tail)
-        return f"{printable(self.head)}\n[... truncated: {between} of {self.size} bytes omitted ...]\n{printable(tail)}"
-
-
-def printable(raw) -> str:
-    """Output as text: no escape sequences, which would command the terminal, and a mark for what is not text."""
-    text = raw.decode(errors="replace").replace("\r\n", "\n")
-    text = re.sub(
-        r"\x1b\][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]?", "", text
-    )
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "\ufffd", text)
 
 
 def _ended(process, output, deadline):

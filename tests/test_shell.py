@@ -13,8 +13,8 @@ import pytest
 from test_tool_cases import processes
 
 from s02_tool_use import ToolError, run_bash, use_workdir
+from s02_tool_use.output import MAX_SHOWN
 from s02_tool_use.sandbox import environment, sandbox_status
-from s02_tool_use.shell import MAX_SHOWN, Output, printable
 
 WORKS = sandbox_status()[0]
 needs_bubblewrap = pytest.mark.skipif(not WORKS, reason=sandbox_status()[1])
@@ -102,38 +102,6 @@ def test_of_long_output_head_and_tail_stay_and_the_rest_is_counted(bash):
     assert said.endswith("END\n[exit status 0]")
     assert len(said) < MAX_SHOWN + 200
     assert "truncated" in said
-
-
-def test_the_cut_goes_through_no_character():
-    reading, writing = os.pipe()
-    output = Output(os.fdopen(reading, "rb"))
-    with os.fdopen(writing, "wb") as pipe:
-        pipe.write(("é" * MAX_SHOWN + "x").encode())
-    output.join(5)
-    assert "\ufffd" not in output.text()
-
-
-@pytest.mark.parametrize(
-    ("raw", "text"),
-    [
-        (b"\x1b[1;31mred\x1b[0m", "red"),
-        (b"\x1b]0;title\x07x\x1b]8;;http://a\x1b\\link", "xlink"),
-        (b"\x1b]no end\nnext line stays", "no end\nnext line stays"),
-        (b"\xc2\x9b2Jx", "x"),
-        (b"\x1bcx\x1b(B", "x"),
-        (b"a\r\nb\rc\td\n", "a\nb\rc\td\n"),
-        (b"\xff\x00\x08\x7f", "\ufffd" * 4),
-        (b"\x1b", ""),
-    ],
-)
-def test_output_cannot_command_the_terminal(raw, text):
-    assert printable(raw) == text
-
-
-def test_escape_sequences_take_linear_time():
-    started = time.monotonic()
-    printable(b"\x1b]" * MAX_SHOWN)
-    assert time.monotonic() - started < 5
 
 
 # ---- what it leaves behind
