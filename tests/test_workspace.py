@@ -1,0 +1,274 @@
+"""Where a path leads, and how a file is opened and replaced there. More inputs stand in test_hostile_paths."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir
+from s02_tool_use.files import folder_of, open_file
+from s02_tool_use.windows_names import windows_parts
+from s02_tool_use.workspace import workdir
+
+
+def test_the_workspace_is_the_current_directory_until_it_is_set(tmp_path):
+    code = "import s02_tool_use as s; print(s.safe_path('a.txt'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(tmp_path.resolve() / "a.txt")
+
+
+def test_use_workdir_returns_the_real_folder(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    assert use_workdir("link") == workdir() == tmp_path.resolve() / "real"
+
+
+@pytest.mark.parametrize("path", ["missing", "file", "loop", "nul\0", None, 3])
+def test_use_workdir_refuses_what_is_no_folder_and_keeps_the_old_one(workspace, path):
+    (workspace / "file").write_text("")
+    (workspace / "loop").symlink_to("loop")
+    before = workdir()
+    with pytest.raises(ToolError, match="workspace"):
+        use_workdir(workspace / path if isinstance(path, str) else path)
+    assert workdir() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        ("a.txt", "a.txt"),
+        (Path("sub") / "b.txt", "sub/b.txt"),
+        (b"a.txt", "a.txt"),
+        (".", "."),
+        ("sub/", "sub"),
+        ("sub/.", "sub"),
+        ("./sub//b.txt", "sub/b.txt"),
+        ("sub/../a.txt", "a.txt"),
+        ("../work/a.txt", "a.txt"),
+        ("new/deep/file", "new/deep/file"),
+        ("to_a", "a.txt"),
+        ("to_to_a", "a.txt"),
+        ("to_sub/b.txt", "sub/b.txt"),
+        ("sub/up/a.txt", "a.txt"),
+        ("to_new", "new.txt"),
+        ("to_a_absolute", "a.txt"),
+        ("~", "~"),
+        ("..a", "..a"),
+        ("...", "..."),
+    ],
+)
+def test_a_path_leads_where_the_system_would_go(workspace, path, leads_to):
+    (workspace / "sub").mkdir()
+    for name in ("a.txt", "sub/b.txt"):
+        (workspace / name).write_text("")
+    links = {"to_a": "a.txt", "to_to_a": "to_a", "to_sub": "sub/.", "sub/up": "..", "to_new": "./new.txt"}
+    for name, target in {**links, "to_a_absolute": workspace / "a.txt"}.items():
+        (workspace / name).symlink_to(target)
+    assert safe_path(path) == workspace.resolve() / leads_to
+    if isinstance(path, str):
+        assert safe_path(f"{workspace}/{path}") == workspace.resolve() / leads_to
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "../other",
+        "../work-evil/x",
+        "/",
+        "/etc/passwd",
+        "out/x",
+        "out/../work/a.txt/../../x",
+        "/proc/self/cwd/a.txt",
+        "/proc/self/root",
+        "a.txt/",
+        "a.txt/.",
+        "a.txt/..",
+        "a.txt/b",
+        "missing/..",
+        "missing/.",
+        "missing/",
+        "loop",
+        "loop/../a.txt",
+        "",
+        "nul\0",
+        "\ud800",
+        "x" * 256,
+        "é" * 128,
+        "d/" * 2048,
+        None,
+        3,
+        ["a.txt"],
+    ],
+)
+def test_a_path_that_leads_outside_or_nowhere_is_refused(workspace, path):
+    (workspace / "a.txt").write_text("")
+    (workspace.parent / "work-evil").mkdir()
+    (workspace / "out").symlink_to(workspace.parent)
+    (workspace / "loop").symlink_to("pool")
+    (workspace / "pool").symlink_to("loop")
+    with pytest.raises(ToolError):
+        safe_path(path)
+
+
+def test_forty_links_on_one_way_are_followed_and_more_are_a_loop(workspace):
+    (workspace / "0").write_text("end")
+    for n in range(41):
+        (workspace / str(n + 1)).symlink_to(str(n))
+    assert run_read("40") == "end"
+    with pytest.raises(ToolError, match="links"):
+        safe_path("41")
+
+
+def test_absolute_paths_may_use_the_name_that_the_user_gave_the_workspace(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    use_workdir(tmp_path / "link")
+    assert safe_path(tmp_path / "link" / "a.txt") == tmp_path.resolve() / "real" / "a.txt"
+    assert safe_path(tmp_path / "real" / "a.txt") == tmp_path.resolve() / "real" / "a.txt"
+    with pytest.raises(ToolError, match="outside"):
+        safe_path(tmp_path / "link" / ".." / "a.txt")
+
+
+def test_the_root_of_the_file_system_can_be_the_workspace(workspace):
+    (workspace / "a.txt").write_text("x")
+    use_workdir("/")
+    assert run_read(f"{workspace}/a.txt") == "x"
+    assert safe_path("..") == Path("/")
+
+
+def test_nothing_outside_is_even_looked_at(workspace, monkeypatch):
+    (workspace / "out").symlink_to(workspace.parent / "secret")
+    (workspace.parent / "secret").mkdir()
+    looked, real = [], os.lstat
+    with monkeypatch.context() as patch:
+        patch.setattr("os.lstat", lambda path: looked.append(path) or real(path))
+        for path in ("../secret/x", "/etc/passwd", "out/x"):
+            with pytest.raises(ToolError, match="outside"):
+                safe_path(path)
+    assert looked == [workspace.resolve() / "out"]
+
+
+def test_a_link_put_there_after_the_decision_is_not_followed(workspace, monkeypatch):
+    (workspace.parent / "out").mkdir()
+    (workspace.parent / "out" / "a.txt").write_text("TOP-SECRET")
+    (workspace / "sub").symlink_to(workspace.parent / "out")
+    monkeypatch.setattr("s02_tool_use.files.safe_path", lambda p: workdir() / p)  # decided before the link was there
+    for call in (
+        lambda: run_read("sub/a.txt"),
+        lambda: run_write("sub/a.txt", "x"),
+        lambda: run_edit("sub/a.txt", "TOP", "x"),
+        lambda: run_write("sub/new/a.txt", "x"),
+    ):
+        with pytest.raises(ToolError, match="changed"):
+            call()
+    assert (workspace.parent / "out" / "a.txt").read_text() == "TOP-SECRET"
+
+
+def test_a_file_swapped_for_a_pipe_or_a_link_after_the_look_is_refused(workspace, monkeypatch):
+    (workspace / "a.txt").write_text("x")
+    os.mkfifo(workspace / "pipe")
+    (workspace / "link").symlink_to("a.txt")
+    looked = os.stat(workspace / "a.txt")
+    with monkeypatch.context() as patch, folder_of("a.txt") as (folder, _):
+        patch.setattr("os.stat", lambda *_, **__: looked)
+        with pytest.raises(ToolError, match="pipe"):
+            open_file(folder, "pipe", "a.txt")
+        with pytest.raises(OSError, match="symbolic links"):
+            open_file(folder, "link", "a.txt")
+
+
+def test_missing_folders_are_made_only_for_writing(workspace):
+    with pytest.raises(ToolError, match="does not exist"), folder_of("a/b/c.txt"):
+        raise AssertionError("never opened")
+    assert not (workspace / "a").exists()
+    with folder_of("a/b/c.txt", create=True) as (_, name):
+        assert name == "c.txt"
+    assert (workspace / "a" / "b").is_dir()
+
+
+def test_no_descriptor_is_left_open(workspace):
+    (workspace / "sub").mkdir()
+    (workspace / "sub" / "a.txt").write_text("x")
+    (workspace / "sub" / "link").symlink_to("a.txt")
+    os.mkfifo(workspace / "sub" / "pipe")
+    before = os.listdir("/dev/fd")
+    for path in ("sub/a.txt", "sub/link", "sub/pipe", "sub", "sub/missing", "missing/x"):
+        for call in (lambda p: run_read(p), lambda p: run_edit(p, "x", "y"), lambda p: run_write(f"{p}/", "y")):
+            try:
+                call(path)
+            except ToolError:
+                continue
+    assert os.listdir("/dev/fd") == before
+
+
+def test_a_workspace_that_is_gone_is_said(workspace):
+    workspace.rmdir()
+    with pytest.raises(ToolError, match="use_workdir"):
+        run_read("a.txt")
+
+
+def test_threads_see_one_workspace(workspace):
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(workdir()))
+    thread.start()
+    thread.join()
+    assert seen == [workspace.resolve()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        r"C:\Windows\win.ini",
+        r"C:a.txt",
+        r"C:",
+        r"\a.txt",
+        r"\\?\C:\Users\me\work\a.txt",
+        r"\\.\PhysicalDrive0",
+        r"\\server\share\x",
+        r"C:\Users\me\work2\a.txt",
+        r"C:\Users\me\work\..\x",
+        r"sub\..\..\x",
+        "NUL",
+        "nul.txt",
+        "con .txt",
+        "sub/LPT9.log",
+        "COM¹",
+        "CONIN$",
+        "a.txt.",
+        "a.txt ",
+        ". .",
+        "..\\",
+        ".. ",
+        "LONGNA~1.TXT",
+        "a:b",
+        "a|b",
+        "a*",
+        "a\x1f",
+    ],
+)
+def test_windows_names_that_are_not_plain_are_refused(name):
+    with pytest.raises(ValueError, match="outside|plain"):
+        windows_parts(name, r"C:\Users\me\work")
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("a.txt", ["a.txt"]),
+        (r"sub\a.txt", ["sub", "a.txt"]),
+        ("sub/./a.txt", ["sub", "a.txt"]),
+        (r"sub\..\a.txt", ["a.txt"]),
+        (r"c:\users\ME\work\sub\a.txt", ["sub", "a.txt"]),
+        ("C:/Users/me/work/é 漢.txt", ["é 漢.txt"]),
+        ("console.txt", ["console.txt"]),
+        ("~a", ["~a"]),
+        (".env", [".env"]),
+    ],
+)
+def test_plain_windows_names_are_taken(name, parts):
+    assert windows_parts(name, r"C:\Users\me\work") == parts
