@@ -53,9 +53,11 @@ def careful(clause):
 def side_by_side(clause):
     """ "Read a.txt and count the lines of b.txt": two things to look at, asked for in one turn. Else None."""
     halves = re.split(r"\s+and\s+|\s*(?:并且|以及|同时|和)\s*", clause.text)
+    if len(halves) < 2 or quoted(clause.text):
+        return None
     clauses = [Clause(half, clause.tools, clause.zh) for half in halves]
     plans_found = [intended(half) for half in clauses]
-    if len(halves) < 2 or not all(plan in READ_ONLY for plan in plans_found) or quoted(clause.text):
+    if not all(plan in READ_ONLY for plan in plans_found):
         return None
     if not all(
         half.paths or plan in (plans.list_files, plans.search) for half, plan in zip(clauses, plans_found, strict=True)
@@ -66,7 +68,7 @@ def side_by_side(clause):
 
 # The table: the first pattern that occurs in the clause decides. `needs` is what the clause must name besides.
 TABLE = [
-    (r"(?=.*(\btests?\b|\bbugs?\b|\bfail|\bbroken|\berrors?\b|测试|错误|缺陷|失败))"
+    (r"(?s)^(?=.*(\btests?\b|\bbugs?\b|\bfail|\bbroken|\berrors?\b|测试|错误|缺陷|失败))"
      r".*(\bfix|\brepair|\bmend|\bdebug|\bsolve|make .*pass|\bcorrect|修复|修好|改好|修正|解决|改对)", None, fixing.fix_tests),
     (r"(\brun|\bexecute|\bdo\b.*\bpass|\bwhy\b.*\bfail|\bwhich\b.*\bfail|运行|执行|跑).*(\btests?\b|\btest_\w+|测试)"
      r"|\btests?\b.*\b(pass|fail)|测试.*(失败|通过)", "no command", fixing.run_tests),

@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "s02-offline", ""
     disable_nagle_algorithm = True  # a small event would wait 40 ms for the acknowledgement of the one before it
-    wbufsize = -1  # head and body leave in one piece
+    wbufsize = -1  # what is written leaves when it is flushed: head and body in one piece
     timeout = SILENCE
 
     def do_POST(self):
@@ -75,11 +75,14 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         except Exception as bug:
             self._send_error(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
+        if self.unread:
+            self._drain()
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
     def _begin(self):
-        self.seat, self.request_id, self.body, self.sent = self.server.seat, None, b"", []
+        self.seat, self.request_id = self.server.seat, None
+        self.body, self.unread, self.sent = b"", 0, []
 
     def _answer(self):
         self.body = self._read_body()
@@ -135,14 +138,16 @@ class Handler(BaseHTTPRequestHandler):
                 return bytes(body)
 
     def _too_large(self, length):
-        """Read on, so that the client hears the refusal: closing a socket with unread data breaks the connection."""
         self.close_connection = True
-        self.connection.settimeout(2)  # a client that waits for the answer sends no more
-        left = min(length, MAX_DRAINED)
-        with contextlib.suppress(OSError):
-            while left > 0 and (piece := self.rfile.read1(min(left, 65536))):
-                left -= len(piece)
+        self.unread = min(length, MAX_DRAINED)
         return ApiError(413, "Request exceeds the maximum size")
+
+    def _drain(self):
+        """Read on after the refusal: closing a socket with unread data would break the connection too early."""
+        self.wfile.flush()
+        self.connection.settimeout(2)
+        while self.unread > 0 and (piece := self.rfile.read1(min(self.unread, 65536))):
+            self.unread -= len(piece)
 
     def _check_key(self):
         """Any key will do, but there must be one. It also tells the clients of one process apart."""
@@ -199,7 +204,8 @@ class Handler(BaseHTTPRequestHandler):
             status = {kind: status for status, kind in wire.ERROR_TYPES.items()}.get(reply["stream_error"], 500)
             raise ApiError(status, reply.get("message", "Overloaded"), error_type=reply["stream_error"])
         else:
-            time.sleep(reply.get("slow", 0))
+            if reply.get("slow"):
+                time.sleep(reply["slow"])
             self._send_json(200, message, half=reply.get("break_off") or reply.get("hang_up"))
 
     def _models(self, wanted):
@@ -248,7 +254,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send_error(ApiError(int(code), message or "Bad Request"))
 
     def _send_stream(self, message, rest, reply):
-        """Event by event, each sent at once. In chunks: so a client can tell a stream that ended from a broken one."""
+        """Event by event, each a chunk of its own: so a client can tell a stream that ended from one that broke."""
         events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
         chunked = self.request_version != "HTTP/1.0"
         self.close_connection = self.close_connection or not chunked or bool(reply.get("hang_up"))
@@ -263,8 +269,9 @@ class Handler(BaseHTTPRequestHandler):
         self._record(200)
         for event in events:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
-            self.wfile.flush()
-            time.sleep(reply.get("slow", 0))
+            if reply.get("slow"):
+                self.wfile.flush()
+                time.sleep(reply["slow"])
         if chunked and not reply.get("hang_up"):
             self.wfile.write(b"0\r\n\r\n")
 
