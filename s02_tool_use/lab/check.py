@@ -20,7 +20,8 @@ NOTEBOOKS = {
     "08": ("sdk", ["beta_tool", "differences"]),
     "09": ("capstone", ["grep", "grep_tool"]),
 }
-CASES = {"REPLIES": "bash", "PATHS": "paths"}  # what a cell prints for the reader to predict -> its module
+# What a cell prints for the reader to predict -> its module.
+CASES = {"REPLIES": "bash", "PATHS": "paths", "DUTIES": "sdk"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
 
