@@ -327,7 +327,8 @@ class Server:
         self.exchanges = self.seat.exchanges
         self._listener = _Listener(self.seat, port)
         self.seats = self._listener.seats
-        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
+        serve = self._listener.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.05,), name="offline server", daemon=True)
         self.url = f"http://{HOST}:{self._listener.server_address[1]}"
 
     def start(self):
