@@ -12,14 +12,13 @@ from s02_tool_use.workspace import ToolError
 TYPES = {"string": str, "boolean": bool, "integer": int, "number": (int, float), "array": list, "object": dict}
 
 
-def fitting_arguments(name, handler, given, schema=()) -> dict:
+def fitting_arguments(name, handler, given, schema) -> dict:
     """`given` as keyword arguments for `handler`, or a ToolError that names each fault and the right form.
 
-    `schema` is the tool's input_schema, as far as there is one; `name` is for the error.
+    `schema` is the tool's input_schema, or an empty dict; `name` is for the error.
     """
-    schema = dict(schema)
     needed, takes_more = _parameters(handler)
-    kinds = {key: value.get("type") for key, value in schema.get("properties", {}).items()}
+    kinds = schema.get("properties", {})
     if takes_more:  # lambda **kw: only the schema knows what it needs
         needed = {key: key in schema.get("required", ()) for key in kinds} | needed
     faults, fitting = [], {}
@@ -31,14 +30,17 @@ def fitting_arguments(name, handler, given, schema=()) -> dict:
             faults.append(f"there is no argument {key!r}")
         elif value is None and not needed.get(key, True):
             continue  # null says "left out"
+        elif key not in kinds:
+            fitting[key] = value
         else:
             try:
-                fitting[key] = _fit(value, kinds.get(key))
+                fitting[key] = _fit(value, kinds[key].get("type"))
             except (ValueError, OverflowError):
-                faults.append(f"{key} must be of type {kinds[key]}, not {_kind(value)}")
-    faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
+                faults.append(f"{key} must be of type {kinds[key]['type']}, not {_kind(value)}")
+    if len(fitting) < len(needed):
+        faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
     if faults:
-        form = [f'"{key}": {kinds.get(key) or "any"}{" (optional)" * (not need)}' for key, need in needed.items()]
+        form = [f'"{key}": {_type_of(kinds, key)}{" (optional)" * (not need)}' for key, need in needed.items()]
         raise ToolError(f"{name}: {'; '.join(faults)}. The right form of input: {{{', '.join(form)}}}")
     return fitting
 
@@ -59,14 +61,15 @@ def _fit(value, kind):
     if kind in ("integer", "number") and isinstance(value, (str, float)):
         value = float(value)
         value = int(value) if value.is_integer() else value
-    if (
-        isinstance(kind, str)
-        and kind in TYPES
-        and (not isinstance(value, TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"))
-    ):
+    types = TYPES.get(kind, object) if isinstance(kind, str) else object
+    if not isinstance(value, types) or (isinstance(value, bool) and kind in ("integer", "number")):
         raise ValueError
     return value
 
 
 def _kind(value):
     return next((kind for kind, types in TYPES.items() if isinstance(value, types)), "null")
+
+
+def _type_of(kinds, key):
+    return kinds.get(key, {}).get("type", "any")

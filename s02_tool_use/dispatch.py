@@ -90,24 +90,31 @@ def run_tool(block, handlers=TOOL_HANDLERS) -> dict:
 
     `handlers` maps names to functions. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
     """
-    field = block.get if isinstance(block, dict) else lambda name: getattr(block, name, None)
-    call = field("id")
+    if isinstance(block, dict):
+        call, name, given = block.get("id"), block.get("name"), block.get("input")
+    else:
+        call, name, given = getattr(block, "id", None), getattr(block, "name", None), getattr(block, "input", None)
     result = {"type": "tool_result", "tool_use_id": call if isinstance(call, str) else ""}
-    name = field("name")
     try:
-        if not isinstance(name, str) or name not in handlers:
+        # Look up first, then call: a KeyError of the handler's own is not an unknown tool.
+        handler = handlers.get(name) if isinstance(name, str) else None
+        if handler is None:
             asked = repr(name) if isinstance(name, str) else "a call without a name"
             raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(map(str, handlers))}")
-        handler = handlers[name]  # looked up before the call: a KeyError of its own is not an unknown tool
-        schema = next((tool["input_schema"] for tool in TOOLS if tool["name"] == name), {})
-        arguments = fitting_arguments(name, handler, field("input"), schema)
-        result["content"] = _sendable(handler(**arguments))
+        result["content"] = _sendable(handler(**fitting_arguments(name, handler, given, _schema(name))))
+        return result
     except ToolError as error:
-        result |= {"content": _sendable(error), "is_error": True}
+        fault = str(error)
     except Exception as error:
-        fault = traceback.format_exception_only(type(error), error)[-1].strip()
-        result |= {"content": _sendable(f"{name} failed: {fault}"), "is_error": True}
-    return result
+        fault = f"{name} failed: {traceback.format_exception_only(type(error), error)[-1].strip()}"
+    return {**result, "content": _sendable(fault), "is_error": True}
+
+
+def _schema(name):
+    for tool in TOOLS:
+        if tool["name"] == name:
+            return tool["input_schema"]
+    return {}
 
 
 def _sendable(value) -> str:
@@ -117,4 +124,4 @@ def _sendable(value) -> str:
         half = MAX_RESULT // 2
         cut = f"[... truncated: {len(text) - 2 * half} of {len(text)} characters omitted ...]"
         text = f"{text[:half]}\n{cut}\n{text[-half:]}"
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
