@@ -17,33 +17,23 @@ MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
 MAX_DEPTH = 100  # folders; each holds a descriptor while the walk is below it
 MAX_SECONDS = 20
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_MAGIC = re.compile(r"[*?[]")
+BRACES = re.compile(r"\{([^{}]*)\}")
+MAGIC = re.compile(r"[*?[]")
 
 
-def find(pattern: str):
-    """(sorted names relative to the workspace, notes on what was left out) for a pattern relative to the workspace."""
-    if not isinstance(pattern, str) or not pattern or len(pattern) > MAX_PATTERN:
+def find(pattern: str) -> tuple:
+    """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
+    if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN:
         raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN} characters, such as **/*.py")
-    walks = {}  # patterns that differ only in their last part share a walk
+    walks = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
-        parts = [part for part in alternative.split("/") if part not in ("", ".")]
-        magic = next((i for i, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
-        fixed = min(magic, max(len(parts) - 1, 0))
-        # '..', absolute paths and links are decided here, in the part without wildcards; wildcards never match '..'
-        base = safe_path("/" * alternative.startswith("/") + "/".join(parts[:fixed]) or ".")
-        if parts and parts[-1] == "**":
-            parts.append("*")
-        if parts:
-            middle = tuple(
-                part for i, part in enumerate(parts[fixed:-1]) if part != "**" or parts[fixed + i - 1] != "**"
-            )
-            walks.setdefault((base, middle, alternative.endswith("/")), []).append(parts[-1])
-    found, notes = set(), set()
-    deadline = time.monotonic() + MAX_SECONDS
+        base, parts = _split(alternative)
+        *middle, last = parts or [""]
+        walks.setdefault((base, tuple(middle), alternative.endswith("/")), []).append(last)
+    search = _Search()
     for (base, middle, only_folders), last in walks.items():
-        _Walk(middle, last, only_folders, found, notes, deadline).start(base)
-    return sorted(found), sorted(notes)
+        search.start(base, middle, last, only_folders)
+    return sorted(search.found), sorted(search.notes)
 
 
 def expand_braces(pattern: str) -> list:
@@ -51,7 +41,7 @@ def expand_braces(pattern: str) -> list:
     done, todo = [], [pattern]
     while todo:
         text = todo.pop()
-        braces = next((match for match in _BRACES.finditer(text) if "," in match[1]), None)
+        braces = next((match for match in BRACES.finditer(text) if "," in match[1]), None)
         if braces:
             choices = braces[1].split(",")
             todo += [text[: braces.start()] + choice + text[braces.end() :] for choice in reversed(choices)]
@@ -62,81 +52,94 @@ def expand_braces(pattern: str) -> list:
     return done
 
 
-@functools.lru_cache(1000)
-def _regex(part):
-    """A regular expression for one name. fnmatch's never backtrack, however many stars (glob.translate's do)."""
-    dot = "" if part.startswith(".") else r"(?!\.)"
-    regex = dot + fnmatch.translate(part)
-    return f"{regex}|{re.escape(part)}\\Z" if "[" in part else regex  # app/[id] is a real folder in many projects
+def _split(pattern):
+    """(the folder to start in, the parts to match below it); '..', '/' and links are decided by safe_path, here.
+
+    Wildcards need no such care: they are held against names that a folder has, and '..' is none.
+    """
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    plain = 0
+    while plain < len(parts) - 1 and not MAGIC.search(parts[plain]):
+        plain += 1
+    base = safe_path("/" * pattern.startswith("/") + "/".join(parts[:plain]) or ".")
+    return base, parts[plain:] + ["*"] * (parts[-1:] == ["**"])
 
 
 def _matcher(parts):
     return re.compile("|".join(map(_regex, parts))).match
 
 
-class _Walk:
-    """One walk for the pattern `middle`/`last`: at each folder it knows at which places of `middle` it can be."""
+@functools.lru_cache(1000)
+def _regex(part):
+    """A regular expression for one name. fnmatch's never try twice, however many stars; glob.translate's do."""
+    regex = ("" if part.startswith(".") else r"(?!\.)") + fnmatch.translate(part)
+    return f"{regex}|{re.escape(part)}\\Z" if "[" in part else regex  # 'app/[id]' is a folder in many projects
 
-    def __init__(self, middle, last, only_folders, found, notes, deadline):
+
+class _Search:
+    """Walks folders, and knows at each one how far into the pattern it can be: a set of places in `middle`."""
+
+    def __init__(self):
+        self.found, self.notes = set(), set()
+        self.deadline = time.monotonic() + MAX_SECONDS
+
+    def start(self, base, middle, last, only_folders):
         self.middle, self.only_folders = middle, only_folders
-        self.found, self.notes, self.deadline = found, notes, deadline
-        self.is_last = _matcher(last)
-        self.is_part = [_matcher([part]) for part in middle]
+        self.is_last, self.is_part = _matcher(last), [_matcher([part]) for part in middle]
+        inside = base.relative_to(workdir()).parts
+        self.enter(lambda: open_folder(inside), "".join(f"{part}/" for part in inside), self.with_none({0}), 0)
 
-    def start(self, base):
-        relative = base.relative_to(workdir())
-        try:
-            folder = open_folder(relative.parts)
-        except OSError:
-            return  # not there, or not a folder: no matches
-        self.folder(folder, "".join(part + "/" for part in relative.parts), self.closure({0}), 0)
-
-    def closure(self, places):
-        """`**` may also stand for no folder at all."""
+    def with_none(self, places):
+        """`**` may stand for no folder: whoever is before it is also behind it."""
         places = set(places)
-        for place in sorted(places):
-            while place < len(self.middle) and self.middle[place] == "**":
-                place += 1
-                places.add(place)
-        return frozenset(places)
+        for place in range(len(self.middle)):
+            if place in places and self.middle[place] == "**":
+                places.add(place + 1)
+        return places
 
-    def folder(self, folder, shown, places, depth):
-        """Look through an open folder, shown as 'a/b/', and close it."""
-        here = len(self.middle) in places
+    def further(self, places, name):
+        """The places inside the folder `name`."""
+        reached = set()
+        for place in places - {len(self.middle)}:
+            if self.middle[place] != "**":
+                reached |= {place + 1} if self.is_part[place](name) else set()
+            elif not name.startswith("."):
+                reached.add(place)
+        return self.with_none(reached)
+
+    def enter(self, opening, shown, places, depth):
+        if depth > MAX_DEPTH:
+            self.notes.add(f"folders more than {MAX_DEPTH} levels down were not searched")
+        elif time.monotonic() > self.deadline:
+            self.notes.add(f"stopped after {MAX_SECONDS} s, not everything was searched; narrow the pattern")
+        else:
+            try:
+                folder = opening()
+            except (FileNotFoundError, NotADirectoryError):
+                return  # nothing there; or by now a link
+            except OSError:
+                self.notes.add("some folders could not be opened")
+                return
+            try:
+                self.look(folder, shown, places, depth)
+            finally:
+                if not ON_WINDOWS:
+                    os.close(folder)
+
+    def look(self, folder, shown, places, depth):
+        """Look at the names in an open folder, shown as 'a/b/'; then go into those where the pattern goes on."""
+        at_last = len(self.middle) in places
         below = []
         with os.scandir(folder) as entries:
             for entry in entries:
-                name = entry.name
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if here and self.is_last(name) and (is_folder or not self.only_folders):
+                name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
+                if at_last and self.is_last(name) and (is_folder or not self.only_folders):
                     self.found.add(shown + name)
-                if is_folder and (further := self.step(places, name)):
-                    below.append((name, further))
-        for name, further in below:
-            if depth == MAX_DEPTH:
-                self.notes.add(f"folders more than {MAX_DEPTH} levels down were not searched")
-            elif time.monotonic() > self.deadline:
-                self.notes.add(f"stopped after {MAX_SECONDS} s: not everything was searched; narrow the pattern")
-            else:
-                self.enter(folder, name, shown, further, depth)
-        if not ON_WINDOWS:
-            os.close(folder)
+                if is_folder and (reached := self.further(places, name)):
+                    below.append((name, reached))
+        for name, reached in below:
+            self.enter(lambda name=name: _open_below(folder, name), f"{shown}{name}/", reached, depth + 1)
 
-    def step(self, places, name):
-        further = set()
-        for place in places:
-            if place < len(self.middle):
-                if self.middle[place] == "**":
-                    if not name.startswith("."):
-                        further.add(place)
-                elif self.is_part[place](name):
-                    further.add(place + 1)
-        return self.closure(further)
 
-    def enter(self, folder, name, shown, places, depth):
-        try:
-            below = os.path.join(folder, name) if ON_WINDOWS else os.open(name, FOLDER, dir_fd=folder)
-        except OSError:
-            self.notes.add("some folders could not be opened")
-            return
-        self.folder(below, f"{shown}{name}/", places, depth + 1)
+def _open_below(folder, name):
+    return os.path.join(folder, name) if ON_WINDOWS else os.open(name, FOLDER, dir_fd=folder)

@@ -1,0 +1,180 @@
+"""The tools beside the SDK's toolset, rg, head and the bare system calls; memory too.
+
+Prints the ratios of one run and ends with 1 if one is over what it must hold: python tests/benchmarks/bench_tools.py
+"""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from anthropic import beta_tool
+from anthropic.lib.tools.agent_toolset import AgentToolContext, beta_bash_tool, beta_glob_tool, beta_read_tool
+
+from s02_tool_use import run_bash, run_edit, run_glob, run_read, run_tool, run_write, use_workdir
+from s02_tool_use.sandbox import sandbox_status
+
+GIB = 1 << 30
+FOLDERS, FILES = 1665, 100_000  # about a fifth of the files are .py
+MAX_GROWTH = 1 << 20  # bytes
+
+failures = []
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        work = use_workdir(folder)
+        asyncio.run(read(work))
+        asyncio.run(glob(work))
+    dispatch()
+    with tempfile.TemporaryDirectory() as folder:
+        use_workdir(folder)
+        asyncio.run(others(Path(folder)))
+    for failure in failures:
+        print("OVER:", failure)
+    return int(bool(failures))
+
+
+async def fastest(rounds, calls, **ways):
+    """Seconds of the fastest round of each way, in turns: a busy machine is hard on all, and only ever adds."""
+    best = dict.fromkeys(ways, float("inf"))
+    for _ in range(rounds):
+        for name, way in ways.items():
+            started = time.perf_counter()
+            for _ in range(calls):
+                result = way()
+                if asyncio.iscoroutine(result):
+                    await result
+            best[name] = min(best[name], (time.perf_counter() - started) / calls)
+    return best
+
+
+def table(title, best, unit, **limits):
+    print(f"\n{title}")
+    ours = best["ours"]
+    factor = {"us": 1e6, "ms": 1e3}[unit]
+    for name, seconds in best.items():
+        limit = limits.get(name)
+        held = f"  must be at most {limit}" if limit else ""
+        print(f"  {name:24} {seconds * factor:10.1f} {unit}   ours / it = {ours / seconds:7.2f}{held}")
+        if limit and ours > limit * seconds:
+            failures.append(f"{title}: {ours / seconds:.2f} times {name}, must be at most {limit}")
+
+
+async def read(work):
+    big = work / "big.txt"
+    with big.open("wb") as file:
+        file.write(b"".join(b"line %d of a file of one gibibyte\n" % n for n in range(100_000)))
+        file.truncate(GIB)
+    theirs = beta_read_tool(AgentToolContext(workdir=work))
+
+    def bare():
+        file = os.open(big, os.O_RDONLY)
+        os.pread(file, 4096, 0)
+        os.close(file)
+
+    best = await fastest(
+        20,
+        50,
+        ours=lambda: run_read("big.txt", limit=10),
+        sdk=lambda: theirs.call({"file_path": "big.txt", "view_range": [1, 10]}),
+        head=lambda: subprocess.run(["head", "-n", "10", big], stdout=subprocess.DEVNULL, check=True),
+        bare_pread=bare,
+    )
+    table("read 10 lines of 1 GiB", best, "us", sdk=1)
+    grown = int(subprocess.run([sys.executable, "-c", GROWTH, work], capture_output=True, text=True, check=True).stdout)
+    print(f"  memory grows by {grown} bytes, must be less than {MAX_GROWTH}")
+    if grown >= MAX_GROWTH:
+        failures.append(f"reading grew memory by {grown} bytes")
+    big.unlink()
+
+
+GROWTH = """
+import resource, sys
+import s02_tool_use
+s02_tool_use.use_workdir(sys.argv[1])
+open(sys.argv[1] + "/small.txt", "w").write("a\\n" * 20)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+s02_tool_use.run_read("small.txt", limit=10)
+before = peak()
+s02_tool_use.run_read("big.txt", limit=10)
+print(peak() - before)
+"""
+
+
+async def glob(work):
+    made = 0
+    for n in range(FOLDERS):
+        folder = work / f"pkg{n % 15}" / f"part{n // 15 % 11}" / f"d{n // 165}"
+        folder.mkdir(parents=True)
+        for i in range(FILES // FOLDERS + (n < FILES % FOLDERS)):
+            (folder / f"file{i}.{'py' if made % 5 == 0 else 'txt'}").touch()
+            made += 1
+    assert made == FILES
+    theirs = beta_glob_tool(AgentToolContext(workdir=work))
+
+    def bare():
+        found, todo = 0, [str(work)]
+        while todo:
+            with os.scandir(todo.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        todo.append(entry.path)
+                    elif entry.name.endswith(".py"):
+                        found += 1
+
+    ways = {
+        "ours": lambda: run_glob("**/*.py"),
+        "sdk": lambda: theirs.call({"pattern": "**/*.py"}),
+        "bare_scandir": bare,
+    }
+    limits = {"sdk": 0.2}
+    if shutil.which("rg"):
+        command = ["rg", "--files", "-uu", "-g", "**/*.py"]
+        ways["rg"] = lambda: subprocess.run(command, cwd=work, stdout=subprocess.DEVNULL, check=True)
+        limits["rg"] = 2
+    else:
+        print("\nrg is not installed: not compared")
+    table("glob **/*.py, 100,000 files", await fastest(5, 1, **ways), "ms", **limits)
+
+
+def dispatch():
+    def empty(path: str) -> str:
+        """An empty tool."""
+        return "ok"
+
+    tool, handlers = beta_tool(empty), {"empty": empty}
+    block = {"type": "tool_use", "id": "toolu_01", "name": "empty", "input": {"path": "a.txt"}}
+    best = fastest(60, 2000, ours=lambda: run_tool(block, handlers), sdk=lambda: tool.call(block["input"]))
+    table("call an empty tool", asyncio.run(best), "us", sdk=1)
+
+
+async def others(work):
+    """Not held to a number, but good to know."""
+    (work / "a.txt").write_text("x" * 4000 + "\none\n")
+    context = AgentToolContext(workdir=work)
+    bash = beta_bash_tool(context)
+    best = await fastest(
+        10,
+        5,
+        ours=lambda: run_bash("true"),
+        bare_bash=lambda: subprocess.run(["bash", "-c", "true"], capture_output=True, check=True),
+        sdk_lasting_shell=lambda: bash.call({"command": "true"}),
+    )
+    await (await context.bash()).close()
+    table(f"bash -c true ({sandbox_status()[1]})", best, "ms")
+
+    def both_ways():
+        run_edit("a.txt", "one", "two")
+        run_edit("a.txt", "two", "one")
+
+    table("edit 4 kB, twice", await fastest(10, 10, ours=both_ways), "us")
+    table("write 1 byte", await fastest(10, 10, ours=lambda: run_write("b.txt", "x")), "us")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
