@@ -59,7 +59,8 @@ class Property:
     cases:    tuples of arguments, the smallest first; the first one that fails is shown. [()] for a plain value.
     right:    the right value, or a Such, or a function that takes a case's arguments and returns one of them.
     see:      see(result, *arguments) picks what is compared; the whole result when left out.
-    run:      run(yours, *arguments) when one plain call does not show it.
+    run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then yours
+              is no stub, even if it returned nothing.
     """
 
     sentence: str
@@ -157,6 +158,8 @@ class _Trial:
             args = copy.deepcopy(case)
             outcome = calling.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
             self.late = bool(outcome.late)
+            if getattr(outcome.value, "attempted", False):
+                self.gave.append(outcome.value)  # a `run` saw that something was done, even if nothing was returned
             value, same = _compared(prop, case, outcome)
             if not same and not self.is_function and (value is None or value is ...):
                 return Line(prop.sentence, NOT_YET)  # one of several answers is still open
