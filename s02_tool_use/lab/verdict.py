@@ -59,8 +59,8 @@ class Property:
     cases:    tuples of arguments, the smallest first; the first one that fails is shown. [()] for a plain value.
     right:    the right value, or a Such, or a function that takes a case's arguments and returns one of them.
     see:      see(result, *arguments) picks what is compared; the whole result when left out.
-    run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then yours
-              is no stub, even if it returned nothing.
+    run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then
+              yours is no stub, even if it returned nothing.
     """
 
     sentence: str
