@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -73,6 +74,20 @@ def loop_that_calls_itself(client, model, messages, tools, run, left=10):
     if results:
         messages.append(user(results))
     return reply if not results or left == 1 else loop_that_calls_itself(client, model, messages, tools, run, left - 1)
+
+
+def loop_with_threads(client, model, messages, tools, run):
+    reply = None
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append({"role": "assistant", "content": [block.model_dump() for block in reply.content]})
+        calls = calls_in(reply)
+        if not calls:
+            break
+        with ThreadPoolExecutor() as pool:
+            results = list(pool.map(refusal if reply.stop_reason == "max_tokens" else run, calls))
+        messages.append({"role": "user", "content": results})
+    return reply
 
 
 def loop_naive(client, model, messages, tools, run):
@@ -438,7 +453,7 @@ def approve_needs_a_command(block):
 
 
 RIGHT = {
-    "loop": [loop_for, loop_with_plain_data, loop_that_calls_itself],
+    "loop": [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads],
     "usage": [usage_of_dicts, usage_in_one_walk],
     "approve": [approve_plain_words, approve_by_matching, approve_with_shlex],
 }

@@ -187,7 +187,7 @@ loop = Exercise(
             lambda model: [f"output of {id}" for id in _ids(model)],
             lambda run, _: _results(run, "content"),
         ),
-        _seen("each call is run once", _ALL, [_ONE, _PAIR], _ids, lambda run, _: run.ran),
+        _seen("each call is run once", _ALL, [_ONE, _PAIR], _ids, lambda run, _: sorted(run.ran)),
         _seen("a call in a reply that was cut is not run", _HALF_CALL, [_CUT, _CUT_PAIR], [], lambda run, _: run.ran),
         _seen(
             "but it is answered, with is_error: True, and the model is asked again",
