@@ -6,6 +6,11 @@ The names that notebooks use can be imported from here; each is loaded when it i
 import importlib
 
 _HOME = {
+    "Chat": "widgets",
+    "HistoryLab": "widgets",
+    "PathLab": "widgets",
+    "Stepper": "widgets",
+    "ToolBench": "widgets",
     "check": None,  # a module, used as check.NAME(your_function)
     "connect": "client",
     "escape_room": "sample",
@@ -13,6 +18,7 @@ _HOME = {
     "show_diff": "show",
     "show_messages": "show",
     "show_source": "show",
+    "show_table": "table",
 }
 
 __all__ = list(_HOME)

@@ -1,0 +1,206 @@
+"""Chat: talk to the agent in the notebook, watch what it calls, and allow or forbid what changes something."""
+
+import base64
+
+import ipywidgets
+
+from .. import conversation, page, show
+from ..page import Page
+from ..session import ASK_BEFORE, Session
+from .panel import Drawing, Panel, button, guarded, row
+
+REDRAW = 0.1  # seconds between two drawings of a text that is arriving
+SUBMIT = 0.2  # seconds after Enter: the last letters may be on their way from the page
+
+
+class Chat(Panel):
+    """A conversation with the agent. `chat.messages` is always a history that the API accepts.
+
+    ask_before: the tools that run only when you allow it. prices: what a million tokens cost, such as
+    {"input_tokens": 3, "output_tokens": 15}; without them no cost is shown. Further keywords are those of agent_steps.
+    """
+
+    def __init__(self, client, model, *, ask_before=ASK_BEFORE, prices=None, **settings):
+        self.session = Session(client, model, watch=self._watch, ask_before=ask_before, prices=prices, **settings)
+        self.turns = ipywidgets.VBox()
+        # In a reversed column the page stays at its end by itself, as a conversation should.
+        scroll = ipywidgets.Layout(display="flex", flex_flow="column-reverse", overflow="auto", max_height="520px")
+        self.prompt = ipywidgets.Text(
+            placeholder="Write to the agent, then press Enter", layout=ipywidgets.Layout(flex="1")
+        )
+        self.prompt._submission_callbacks.register_callback(lambda _: self._submitted())
+        self.send_button = button("Send", self._send, button_style="primary")
+        self.stop_button = button("Stop", self._stop, "Stop; the conversation stays valid", disabled=True)
+        self.new_button = button("New conversation", self._reset)
+        self.export_button = button("Export", self._export, "The conversation as a JSON file")
+        self.asked = Drawing()
+        self.question = ipywidgets.VBox(
+            [
+                self.asked,
+                row(
+                    button("Allow", lambda _: self._decide(True), button_style="success"),
+                    button("Always in this session", lambda _: self._decide("always")),
+                    button("Do not allow", lambda _: self._decide(False), button_style="danger"),
+                ),
+            ],
+            layout=ipywidgets.Layout(display="none"),
+        )
+        self.status, self.link = Drawing(), Drawing()
+        self._text, self._answer, self._waits, self._calls = "", None, False, {}
+        prompt = ipywidgets.HBox(
+            [self.prompt, self.send_button, self.stop_button], layout=ipywidgets.Layout(width="100%")
+        )
+        scrolled = ipywidgets.VBox([self.turns], layout=scroll)
+        super().__init__(
+            [scrolled, self.question, prompt, row(self.new_button, self.export_button, self.status), self.link]
+        )
+        self._draw()
+
+    @property
+    def messages(self):
+        """The conversation so far: a list to use in a cell. It is a copy of the list, not of the messages."""
+        return list(self.session.messages)
+
+    def twin(self):
+        head = f"A chat with {self.session.model}."
+        drawn = show.show_messages(self.session.messages)
+        return Page(f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}")
+
+    def join(self, seconds=30):
+        """Wait until the agent has ended its turn: for a cell that goes on with what was said."""
+        self.session.join(seconds)
+
+    # What the buttons do
+
+    def _submitted(self):
+        self.later(SUBMIT, self._send)
+
+    @guarded
+    def _send(self):
+        prompt = self.prompt.value
+        self.link.draw("")
+        self.session.send(prompt)
+        self.prompt.value = ""
+
+    @guarded
+    def _stop(self):
+        self.session.stop()
+
+    def _decide(self, verdict):
+        @guarded
+        def decide(self):
+            self.session.decide(verdict)
+            self._draw()
+
+        decide(self)
+
+    @guarded
+    def _reset(self):
+        self.session.reset()
+        self.turns.children = ()
+        self.link.draw("")
+        self._draw()
+
+    @guarded
+    def _export(self):
+        text = conversation.as_json(self.session.messages, indent=2) + "\n"
+        data = base64.b64encode(page.printable(text).encode()).decode()
+        name = "conversation.json"
+        self.link.draw(f'<a download="{name}" href="data:application/json;base64,{data}">Download {name}</a>')
+
+    # What the session tells, in its own thread
+
+    def _watch(self, kind, data):
+        self.post(self._happened, kind, data)
+
+    def _happened(self, kind, data):
+        try:
+            getattr(self, f"_on_{kind}", lambda data: None)(data)
+        except Exception as error:  # a fault of the drawing must not end the turn
+            self.complain(f"This could not be drawn: {type(error).__name__}: {error}")
+
+    def _on_prompt(self, prompt):
+        self._add(page.bar(f"<b>you</b>{page.code(prompt, prose=True)}", page.COLOURS[0]))
+        self._draw()
+
+    def _on_request(self, request):
+        self._answer, self._text = None, ""
+
+    def _on_text(self, piece):
+        self._text += piece
+        if not self._waits:  # a page that redraws for each piece falls behind
+            self._waits = True
+            self.later(REDRAW, self._draw_text)
+
+    def _draw_text(self):
+        self._waits = False
+        if self._text.strip():
+            if self._answer is None:
+                self._answer = self._add("")
+            self._answer.draw(page.bar(page.code(self._text.strip(), fold=10_000, prose=True), page.GREEN))
+
+    def _on_reply(self, reply):
+        self._text = "".join(block.text for block in reply.content if block.type == "text")
+        self._draw_text()
+        for block in reply.content:
+            if block.type == "tool_use":
+                call = conversation.plain(block)
+                self._calls[call["id"]] = (call, self._add(_call(call)))
+        self._draw()
+
+    def _on_question(self, block):
+        asks = f"The agent wants to run <b>{page.escape(block['name'])}</b>:"
+        body = page.code(conversation.arguments(block["input"]))
+        self.asked.draw(f'<div role="alert">{asks}{body}</div>')
+        self._draw()
+
+    def _on_tool_result(self, result):
+        call, place = self._calls[result["tool_use_id"]]
+        place.draw(_call(call, result))
+        self._draw()
+
+    def _on_end(self, end):
+        reason, sentence = end
+        self._draw_text()
+        answers = conversation.blocks(self.session.messages[-1]) if self.session.messages else []
+        for block in answers:  # "(cancelled)", after Stop
+            if block.get("type") == "tool_result" and block["tool_use_id"] in self._calls:
+                self._on_tool_result(block)
+        if sentence:
+            self._add(page.bar(page.escape(sentence), page.RED if reason == "failed" else page.GREY))
+        self._text, self._answer = "", None
+        self._draw()
+
+    # Drawing
+
+    def _add(self, drawn):
+        child = Drawing(drawn)
+        self.turns.children = (*self.turns.children, child)
+        return child
+
+    def _draw(self):
+        session = self.session
+        self.question.layout.display = "" if session.question else "none"
+        self.send_button.disabled = self.new_button.disabled = session.busy
+        self.stop_button.disabled = not session.busy
+        doing = "waits for you" if session.question else "at work ..." if session.busy else "ready"
+        used = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in session.tokens.items() if number)
+        requests = f"{session.requests} request{'s' * (session.requests != 1)}"
+        cost = "" if session.cost is None else f", {session.cost:.4f} at your prices"
+        self.status.draw(f'<span role="status">{doing} · {requests}{", " * bool(used)}{used}{cost}</span>')
+
+
+def _call(call, result=None):
+    """A call, with its result folded under it."""
+    body = page.code(conversation.arguments(call["input"]))
+    head = f"{page.badge('tool', page.GREY)} <b>{page.escape(call['name'])}</b>"
+    if result is None:
+        return page.bar(f"{head} <i>...</i>{body}", page.GREY)
+    text = conversation.inner(result.get("content", ""))
+    error = page.badge("is_error", page.RED) + " " if result.get("is_error") else ""
+    first = page.escape(page.shorten(text.split("\n", 1)[0], 80)) or "<i>no output</i>"
+    lines = text.count("\n") + 1
+    more = f" ... {lines} lines" if lines > 1 else ""
+    shown = page.code(text, fold=10_000)
+    folded = f"<details><summary>{error}<code>{first}</code>{more}</summary>{shown}</details>"
+    return page.bar(head + body + folded, page.RED if result.get("is_error") else page.GREY)

@@ -1,0 +1,96 @@
+"""HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says before and after."""
+
+import ipywidgets
+
+from .. import conversation, page, show
+from ..histories import api_says, histories
+from ..page import Page
+from ..passes import PASSES, mend, pasted
+from .panel import Drawing, Panel, guarded, row
+
+HALF = {"width": "48%", "min_width": "24em"}
+
+
+class HistoryLab(Panel):
+    """Pick a history that somebody reported, or paste your own, and switch the passes on and off.
+
+    HistoryLab() begins with the first of the list, HistoryLab(messages) with yours. `lab.after` is the mended list.
+    """
+
+    def __init__(self, messages=None, case="orphan-cancel-then-user"):
+        self.cases, self.after = histories(), []
+        own = messages is not None
+        self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], description="History")
+        self.case.value = "(your own)" if own else case
+        self.why = Drawing()
+        self.text = ipywidgets.Textarea(description="Messages", rows=8, continuous_update=False)
+        self.text.layout = ipywidgets.Layout(width="auto")
+        self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
+        self.switches = {
+            name: ipywidgets.Checkbox(
+                value=True, description=says, indent=False, layout=ipywidgets.Layout(width="auto")
+            )
+            for name, says in PASSES.items()
+        }
+        self.before, self.mended = Drawing(), Drawing()
+        for place in (self.before, self.mended):
+            place.layout = ipywidgets.Layout(**HALF)
+        self.repairs = Drawing()
+        self.case.observe(self._picked, "value")
+        for part in (self.text, *self.switches.values()):
+            part.observe(self._changed, "value")
+        both = row(self.before, self.mended)
+        super().__init__([self.case, self.why, self.text, row(*self.switches.values()), self.repairs, both])
+        self._changed()
+
+    def twin(self):
+        before, after, repairs = self._pages()
+        return Page("\n\n".join([before.text, repairs.text, after.text]), before.html + repairs.html + after.html)
+
+    @guarded
+    def _picked(self):
+        if self.case.value in self.cases:
+            self.text.value = _json(self.cases[self.case.value]["messages"])
+        self._changed()
+
+    @guarded
+    def _changed(self):
+        why = self._case.get("why", "")
+        links = " ".join(
+            f'<a href="{page.escape(url)}" target="_blank">report</a>' for url in self._case.get("source", ())
+        )
+        self.why.draw(f"{page.escape(why)} {links}" if why else "")
+        for place, drawn in zip((self.before, self.mended, self.repairs), self._pages(), strict=True):
+            place.draw(drawn)
+
+    @property
+    def _case(self):
+        """The case that is shown, or {} once its text was changed."""
+        case = self.cases.get(self.case.value, {})
+        return case if case and self.text.value == _json(case["messages"]) else {}
+
+    def _pages(self):
+        history = pasted(self.text.value)
+        before = self._side("before", history)
+        chosen = [name for name, box in self.switches.items() if box.value]
+        try:
+            self.after, lines = mend(history, chosen)
+        except ValueError as error:
+            self.after, said = [], str(error)
+            return before, Page("", ""), Page(said, page.bar(page.escape(said), page.RED))
+        text = "\n".join(f"repaired: {line}" for line in lines) or "nothing to repair"
+        drawn = "".join(f"<li>{page.escape(line)}</li>" for line in lines)
+        return before, self._side("after", self.after), Page(text, f"<ul>{drawn}</ul>" if lines else f"<i>{text}</i>")
+
+    def _side(self, name, history):
+        said = api_says(history, self._case)
+        drawn = show.show_messages(history)
+        good = said == "accepted"
+        verdict = page.bar(
+            f"{page.badge(name, page.GREEN if good else page.RED)} The API: {page.escape(said)}", page.GREY
+        )
+        return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
+
+
+def _json(value):
+    return conversation.as_json(value, indent=1)

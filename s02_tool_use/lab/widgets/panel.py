@@ -1,0 +1,148 @@
+"""What all widgets of the lab share: a static twin, one sentence when something goes wrong, and work in a thread.
+
+A callback must return at once: while it runs, no other click gets through. So what takes time runs in a thread, and
+what it finds out is drawn by the kernel's event loop. Left out: what each widget is about.
+"""
+
+import asyncio
+import functools
+
+import ipywidgets
+
+from .. import page
+from ..job import Job
+
+
+class Panel(ipywidgets.VBox):
+    """A box of widgets. In a page without a kernel, its twin (a Page: HTML and text) stands in its place.
+
+    `notice` is the line for what went wrong. Subclasses build their parts, then call `super().__init__(parts)`, and say
+    in `twin()` what a static page shows.
+    """
+
+    def __init__(self, parts):
+        self.notice = Drawing()
+        self.busy, self._job = False, None
+        self._loop = _running_loop()  # the kernel's; None in a plain Python
+        super().__init__([*parts, self.notice], layout=ipywidgets.Layout(width="100%"))
+
+    def twin(self):
+        raise NotImplementedError
+
+    def __repr__(self):
+        return self.twin().text
+
+    def _repr_mimebundle_(self, **options):
+        twin = self.twin()
+        return super()._repr_mimebundle_(**options) | {"text/plain": twin.text, "text/html": twin.html}
+
+    def complain(self, sentence):
+        """Show what went wrong, in one sentence."""
+        self.notice.draw(f'<div role="alert">{page.bar(page.escape(sentence), page.RED)}</div>')
+
+    def post(self, function, *arguments):
+        """Call `function` in the kernel's loop, where all drawing is done, from whatever thread this is.
+
+        JupyterLab hands clicks to the loop or to a thread of its own ("subshells"); sessions and jobs have threads too.
+        """
+        if self._loop is None or self._loop.is_closed() or _running_loop() is self._loop:
+            function(*arguments)
+        else:
+            self._loop.call_soon_threadsafe(functools.partial(function, *arguments))
+
+    def later(self, seconds, function):
+        """Call `function` in the loop after a while; at once where there is none."""
+        if self._loop is None:
+            function()
+        else:
+            self.post(lambda: self._loop.call_later(seconds, function))
+
+    # Work that takes time
+
+    def work(self, function, then, draw):
+        """Run `function()` in a thread, then `then(its value)` in the loop. `draw()` shows that `busy` has changed."""
+        if self.busy:
+            raise ValueError("This is still at work: wait for it, or press Stop.")
+        self.busy = True
+        draw()
+
+        def finish(job):
+            self.busy = False
+            if job.error is not None:
+                self.complain(sentence_for(job.error))
+            then(job.value)
+            draw()
+
+        self._job = Job(function, lambda job: self.post(finish, job))
+        if self._loop is None:  # nobody would draw later
+            self._job.thread.join()
+
+    def stop(self):
+        """Stop what is running, as Ctrl-C would."""
+        if self.busy:
+            self._job.stop()
+
+
+def _running_loop():
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def sentence_for(error):
+    """An exception as one sentence."""
+    if isinstance(error, KeyboardInterrupt):
+        return "Stopped."
+    text = str(error).strip().split("\n")[0]
+    if isinstance(error, ValueError) and text:  # ours, or of a tool: written for people
+        return text
+    return f"This did not work: {type(error).__name__}{': ' * bool(text)}{text}"
+
+
+def guarded(method):
+    """A callback of a Panel, run in its loop. What it raises is shown in the panel: elsewhere nobody would see it."""
+
+    @functools.wraps(method)
+    def callback(self, *_):
+        self.post(run, self)
+
+    def run(self):
+        self.notice.draw("")
+        try:
+            method(self)
+        except Exception as error:
+            self.complain(sentence_for(error))
+
+    return callback
+
+
+def button(label, callback, tooltip="", **options):
+    made = ipywidgets.Button(description=label, tooltip=tooltip, layout=ipywidgets.Layout(width="auto"), **options)
+    made.on_click(callback)
+    return made
+
+
+def row(*parts):
+    return ipywidgets.HBox(parts, layout=ipywidgets.Layout(flex_flow="row wrap", width="100%"))
+
+
+class Drawing(ipywidgets.HTML):
+    """A place for a Page, or for HTML that is ready."""
+
+    def __init__(self, shown="", **options):
+        super().__init__(layout=ipywidgets.Layout(width="100%", height="auto"), **options)
+        self.draw(shown)
+
+    def draw(self, shown):
+        """Show this in the place of what is there. The lines are set as in text, not as far apart as controls."""
+        drawn = page.printable(getattr(shown, "html", shown))
+        self.value = f'<div style="line-height:1.45">{drawn}</div>' if drawn else ""
+
+
+def choice(label, options, **more):
+    """Buttons of which one is pressed, beside their label."""
+    layout = ipywidgets.Layout(width="auto", display="flex", flex_flow="row wrap", align_items="center")
+    return ipywidgets.ToggleButtons(
+        options=options, description=label, layout=layout, style={"button_width": "auto"}, **more
+    )

@@ -1,0 +1,87 @@
+"""PathLab: one path or pattern, and what each way to check it makes of it, beside each other."""
+
+import ipywidgets
+
+from .. import escapes, page
+from ..page import Page
+from ..table import show_table
+from .panel import Drawing, Panel, choice, guarded, row
+
+COLOURS = {"inside": page.GREEN, "refused": page.GREY, "ESCAPED": page.RED}
+
+
+class PathLab(Panel):
+    """Type a path (or a pattern for glob) as a model would send it, and see who lets it out of the workspace.
+
+    BASE stands for the folder around the workspace, in what you type and in what is shown.
+    """
+
+    def __init__(self, text="../secret.txt", kind="path"):
+        self.room = escapes.EscapeRoom()
+        self.kind = choice("It is a", ["path", "pattern"], value=kind)
+        self.text = ipywidgets.Text(value=text, description="Text", placeholder="what a model sends")
+        self.examples = ipywidgets.Dropdown(description="Examples", options=self._examples())
+        self.layouts = [
+            ipywidgets.Checkbox(value=True, description=label, indent=False, layout=ipywidgets.Layout(width="auto"))
+            for label in ("a neighbour: work-evil", "links in the workspace")
+        ]
+        self.place, self.table = Drawing(), Drawing()
+        self.kind.observe(self._switched, "value")
+        self.examples.observe(self._chosen, "value")
+        self.text.observe(self._look, "value")
+        for box in self.layouts:
+            box.observe(self._built, "value")
+        super().__init__([self.kind, row(self.text, self.examples), row(*self.layouts), self.place, self.table])
+        self._built()
+
+    def twin(self):
+        return Page(f"{self._place().text}\n{self._table().text}", self._place().html + self._table().html)
+
+    def _examples(self):
+        return ["(choose one)", *(escapes.SUGGESTIONS if self.kind.value == "path" else escapes.PATTERNS)]
+
+    @guarded
+    def _switched(self):
+        self.examples.options = self._examples()
+        self.text.value = self.examples.options[2]
+        self._look()
+
+    @guarded
+    def _chosen(self):
+        if self.examples.index:  # not the first, which is no example
+            self.text.value = self.examples.value
+
+    @guarded
+    def _built(self):
+        names = [name for name, box in zip(("neighbour", "links"), self.layouts, strict=True) if box.value]
+        self.room.build(names)
+        if not self.room.can_link:
+            self.complain("This system lets you make no links, so that part of the folder is missing.")
+        self.place.draw(self._place())
+        self._look()
+
+    @guarded
+    def _look(self):
+        self.table.draw(self._table())
+
+    def _findings(self):
+        try_it = self.room.try_path if self.kind.value == "path" else self.room.try_pattern
+        return try_it(self.text.value)
+
+    def _place(self):
+        lines = self.room.contents()
+        drawn = "".join(f"<li><code>{page.escape(line)}</code></li>" for line in lines)
+        head = "The workspace is BASE/work."
+        text = "\n".join([head, *("  " + line for line in lines)])
+        return Page(text, f"<details><summary>{head} What lies there</summary><ul>{drawn}</ul></details>")
+
+    def _table(self):
+        found = self._findings()
+        rows = []
+        for one in found:
+            leads = one.leads if one.outside or self.kind.value == "path" else ""
+            badge = Page(one.verdict, page.badge(one.verdict, COLOURS[one.verdict]))
+            rows.append([one.version, badge, one.refused or one.gives, leads])
+        table = show_table(["version", "so it is", "it gives", "which leads to"], rows)
+        joined = f"joined with the workspace: {found[0].joined}"
+        return Page(f"{joined}\n{table.text}", f"<div>{page.escape(joined)}</div>{table.html}")

@@ -1,0 +1,203 @@
+"""Stepper: a run of the agent, one stage at a time, with everything that goes back and forth in it."""
+
+import json
+
+import ipywidgets
+
+from ... import dispatch
+from .. import conversation, page, show
+from ..page import Page
+from ..runs import Run
+from .panel import Drawing, Panel, button, choice, guarded, row
+
+VIEWS = ("messages", "what changed", "on the wire", "handler")
+
+
+class Stepper(Panel):
+    """Walk through a run: Back, Forward, To the end; edit a reply or a result before it goes on; fork at any step.
+
+    Stepper(client, model, messages) runs the agent live as you go forward. Stepper(messages=saved) walks through a
+    conversation that was saved, complete or broken; with `saved=True` and a client it can also be forked and continued.
+    Further keywords are those of agent_steps. The list is copied. `stepper.messages` is the list at the step shown.
+    Going back undoes nothing in the files.
+    """
+
+    def __init__(self, client=None, model=None, messages=None, *, saved=False, **settings):
+        if messages is None:
+            raise ValueError("Give it a conversation: Stepper(client, model, messages).")
+        saved = saved or client is None
+        run = Run.of(messages, client, model, **settings) if saved else Run(client, model, messages, **settings)
+        self.runs, self.run = [run], run
+        self.back_button = button("◀ Back", self._back, "Look at the step before")
+        self.forward_button = button("Forward ▶", self._forward, "Go one step on", button_style="primary")
+        self.end_button = button("To the end ▶▶", self._to_end, "Go on until the run ends")
+        self.stop_button = button("Stop", lambda _: self.stop(), "Stop what is running", disabled=True)
+        self.fork_button = button("Fork here", self._fork, "A second run with the same past, from this step on")
+        self.step = ipywidgets.Dropdown(description="Step", options=[("", 0)])
+        self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
+        self.view = choice("Show", VIEWS)
+        self.says, self.shown = Drawing(), Drawing()
+        self.text = ipywidgets.Textarea(description="Edit", layout=ipywidgets.Layout(width="auto"))
+        self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
+        self.editor = ipywidgets.VBox([self.text, row(self.use_button)])
+        self._drawing = False
+        self.step.observe(self._jumped, "value")
+        self.which.observe(self._switched, "value")
+        self.view.observe(self._drawn_anew, "value")
+        moves = row(self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button)
+        super().__init__([moves, row(self.step, self.which), self.says, self.view, self.shown, self.editor])
+        self._draw()
+
+    @property
+    def messages(self):
+        """The conversation as it was at the step that is shown."""
+        return conversation.plain(self.run.stage.messages)
+
+    def twin(self):
+        stage = self.run.stage
+        head = f"Stepper at step {self.run.at}: {stage.title}. {stage.says}"
+        drawn = show.show_messages(stage.messages)
+        return Page(f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}")
+
+    # What the buttons do
+
+    @guarded
+    def _back(self):
+        self._idle()
+        self.run.back()
+        self._draw()
+
+    @guarded
+    def _forward(self):
+        self._go(self.run.forward)
+
+    @guarded
+    def _to_end(self):
+        self._go(lambda: self.run.to_end(lambda: self.post(self._draw)))
+
+    @guarded
+    def _fork(self):
+        self._idle()
+        self._add(self.run.fork())
+
+    @guarded
+    def _use(self):
+        self._idle()
+        if self.run.at < len(self.run.stages) - 1:  # what came after it stays, in the run that it belongs to
+            run = self.run.fork()
+            run.edit(self.text.value)
+            self._add(run)
+        else:
+            self.run.edit(self.text.value)
+            self._draw()
+
+    @guarded
+    def _jumped(self):
+        if not self._drawing and self.step.value is not None:
+            self._idle()
+            self.run.at = self.step.value
+            self._draw()
+
+    @guarded
+    def _switched(self):
+        if not self._drawing and self.which.value is not None:
+            self._idle()
+            self.run = self.runs[self.which.value]
+            self._draw()
+
+    @guarded
+    def _drawn_anew(self):
+        self._draw()
+
+    def _idle(self):
+        if self.busy:
+            raise ValueError("The run goes on just now: wait for it, or press Stop.")
+
+    def _add(self, run):
+        self.runs.append(run)
+        self.run = run
+        self._draw()
+
+    def _go(self, move):
+        self._idle()
+        if self.run.at < len(self.run.stages) - 1 and move == self.run.forward:
+            move()  # it is there already
+            self._draw()
+        else:
+            self.work(move, lambda value: None, self._draw)  # a request or a tool may take its time
+
+    # What is shown
+
+    def _draw(self):
+        run, stage, self._drawing = self.run, self.run.stage, True
+        try:
+            self.step.options = [(f"{number}  {s.title}", number) for number, s in enumerate(run.stages)]
+            self.step.value = run.at
+            self.which.options = [(_run_name(number, run), number) for number, run in enumerate(self.runs)]
+            self.which.value = self.runs.index(run)
+            self.which.layout.display = "" if len(self.runs) > 1 else "none"
+        finally:
+            self._drawing = False
+        self.says.draw(_says(run, self.busy))
+        self.shown.draw(self._view(stage))
+        editable = stage.editable
+        self.editor.layout.display = "" if editable is not None and not run.saved else "none"
+        self.text.value = "" if editable is None else json.dumps(editable, ensure_ascii=False, indent=2)
+        self.text.rows = min(12, self.text.value.count("\n") + 2)
+        self.back_button.disabled = self.busy or run.at == 0
+        self.forward_button.disabled = self.end_button.disabled = self.busy or run.ended
+        self.fork_button.disabled = self.busy or run.client is None
+        self.stop_button.disabled = not self.busy
+
+    def _view(self, stage):
+        if self.view.value == "on the wire":
+            return _wire(stage)
+        if self.view.value == "what changed":
+            before = self.run.stages[max(0, self.run.at - 1)]
+            return show.show_diff(before.messages, stage.messages)
+        if self.view.value == "handler":
+            return self._handler(stage)
+        drawn = show.show_messages(stage.messages) if stage.messages else Page("", "")
+        about = _about(stage)
+        return Page(
+            f"{drawn.text}\n{about}".strip("\n"), drawn.html + (page.bar(page.code(about), page.GREY) if about else "")
+        )
+
+    def _handler(self, stage):
+        handlers = self.run.settings.get("handlers", dispatch.TOOL_HANDLERS)
+        handler = handlers.get(stage.block.get("name")) if stage.block else None
+        if handler is None:
+            said = "This step is about no handler." if not stage.block else "There is no handler of this name."
+            return Page(said, f"<i>{said}</i>")
+        return show.show_source(handler)
+
+
+def _says(run, busy):
+    stage = run.stage
+    colour = page.RED if stage.kind == "failed" else page.GREY if stage.kind in ("stop", "end") else page.COLOURS[0]
+    doing = " <i>... at work</i>" if busy else ""
+    head = f"{page.badge(f'step {run.at}', colour)} <b>{page.escape(stage.title)}</b>{doing}"
+    return f'<div role="status">{head}<div>{page.escape(page.printable(stage.says))}</div></div>'
+
+
+def _about(stage):
+    """What the stage is about, where the messages do not show it yet: a call, or its result."""
+    if stage.kind in ("lookup", "missing"):
+        return f"{stage.block.get('name')} {conversation.arguments(stage.block.get('input'))}"
+    if stage.results and stage.kind in ("result", "unknown", "refused"):
+        return conversation.inner(stage.results[-1].get("content", ""))
+    return ""
+
+
+def _wire(stage):
+    if stage.wire is None:
+        return Page("Nothing goes over the wire here.", "<i>Nothing goes over the wire here.</i>")
+    return Page(_json(stage.wire), page.code(_json(stage.wire)))
+
+
+def _run_name(number, run):
+    return f"{number + 1}: {len(run.stages)} steps"
+
+
+def _json(value):
+    return conversation.as_json(value, indent=2)
