@@ -16,7 +16,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from urllib.request import Request, urlopen
+from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 from websocket import create_connection
@@ -26,6 +26,7 @@ from s02_tool_use.lab import setup
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = getattr(sys, "_base_executable", sys.executable)  # the one that made the environment of these tests
 POSIX = os.name == "posix"
+DIRECT = build_opener(ProxyHandler({}))  # to this machine, whatever proxy is set
 DEAD = "http://127.0.0.1:9"  # nobody listens on the port of the discard service
 
 
@@ -132,11 +133,13 @@ class Lab:
         self.process.communicate()
         os.close(self.keyboard)
 
-    def ask(self, path, data=None):
+    def ask(self, path, data=None, method=None):
         """A request to the server's own interface, as the page in the browser makes it."""
         headers = {"Authorization": "token " + self.url.partition("token=")[2]}
         body = json.dumps(data).encode() if data else None
-        with urlopen(Request(f"http://127.0.0.1:{self.port}{path}", body, headers), timeout=30) as reply:
+        with DIRECT.open(
+            Request(f"http://127.0.0.1:{self.port}{path}", body, headers, method=method), timeout=30
+        ) as reply:
             return json.load(reply)
 
     def run(self, kernel, code):
@@ -167,37 +170,57 @@ class Lab:
 # ---- what works
 
 
+@pytest.fixture(scope="module")
+def lab(course, outside):
+    """A second start, with a dead proxy and the poorest locale: neither matters once the course is installed."""
+    if not POSIX:
+        pytest.skip("sends the signal of Ctrl-C")
+    dead = {"HTTP_PROXY": DEAD, "HTTPS_PROXY": DEAD, "http_proxy": DEAD, "LC_ALL": "C"}
+    with Lab(course, outside | dead | {"PYTHONWARNINGS": "error::UserWarning"}) as lab:
+        yield lab
+
+
+def test_the_second_start_installs_nothing(lab):
+    assert "Installing" not in lab.output
+
+
+def test_it_opens_jupyterlab_at_the_first_notebook_in_the_folder_of_the_course(lab):
+    assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in lab.url
+    with DIRECT.open(lab.url, timeout=30) as page:
+        assert page.status == 200
+    assert lab.ask("/api/contents/notebooks/00_start_here.ipynb")["type"] == "notebook"
+
+
+def test_it_asks_no_question_about_news(lab):
+    settings = {setting["id"]: setting["schema"] for setting in lab.ask("/lab/api/settings")["settings"]}
+    news = settings["@jupyterlab/apputils-extension:notification"]["properties"]
+    assert news["fetchNews"]["default"] == "false"
+    assert news["checkForUpdates"]["default"] is False
+
+
+def test_a_cell_runs_beside_its_notebook_and_finds_the_course(lab, course):
+    page = {"path": "notebooks/00_start_here.ipynb", "type": "notebook", "name": "", "kernel": {"name": "python3"}}
+    kernel = lab.ask("/api/sessions", page)["kernel"]["id"]
+    assert lab.run(kernel, "import os, s02_tool_use; print(os.getcwd())") == f"{course / 'notebooks'}\n"
+
+
+def test_a_notebook_is_saved_without_its_widgets(lab, course):
+    notebook = {"cells": [], "metadata": {"widgets": {}}, "nbformat": 4, "nbformat_minor": 5}
+    lab.ask("/api/contents/own.ipynb", {"type": "notebook", "content": notebook}, "PUT")
+    assert "widgets" not in json.loads((course / "own.ipynb").read_text())["metadata"]
+
+
 @pytest.mark.skipif(not POSIX, reason="sends the signal of Ctrl-C")
-def test_it_opens_jupyterlab_at_the_first_notebook_and_ctrl_c_ends_it(course, outside):
-    # A dead proxy and the poorest locale: neither matters once the course is installed.
-    env = outside | {
-        "HTTP_PROXY": DEAD,
-        "HTTPS_PROXY": DEAD,
-        "http_proxy": DEAD,
-        "LC_ALL": "C",
-        "PYTHONWARNINGS": "error::UserWarning",
-    }
-    with Lab(course, env) as lab:
-        assert "Installing" not in lab.output, "the second start installs nothing"
-        assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in lab.url
-        with urlopen(lab.url, timeout=30) as page:
-            assert page.status == 200
-        assert lab.ask("/api/contents/notebooks/00_start_here.ipynb")["type"] == "notebook"
-
-        settings = lab.ask("/lab/api/settings")["settings"]
-        news = next(s for s in settings if s["id"] == "@jupyterlab/apputils-extension:notification")
-        assert news["schema"]["properties"]["fetchNews"]["default"] == "false", "no question about news"
-
-        start_page = {"path": "notebooks/00_start_here.ipynb", "type": "notebook", "name": ""}
-        session = lab.ask("/api/sessions", start_page | {"kernel": {"name": "python3"}})
-        assert (
-            lab.run(session["kernel"]["id"], "import s02_tool_use, os; print(os.getcwd())")
-            == f"{course / 'notebooks'}\n"
-        )
+def test_one_ctrl_c_ends_it_with_its_kernels_and_it_has_warned_of_nothing(course, outside):
+    with Lab(course, outside | {"PYTHONWARNINGS": "error::UserWarning"}) as lab:
+        kernel = lab.ask("/api/kernels", {"name": "python3"})["id"]
+        pid = int(lab.run(kernel, "import os; print(os.getpid())"))
         assert lab.interrupt() == 0
-        after = lab.output.partition(lab.url)[2]
-        assert re.sub(r"\[C [^]]*\] Shutting down\.\.\.", "", after).strip() == "", "no warning, whatever it is of"
         assert not is_open(lab.port)
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+        said = re.sub(r"\[C [^]]*\] Shutting down\.\.\.", "", lab.output.partition(lab.url)[2])
+        assert said.strip() == ""
 
 
 def test_arguments_of_test_go_to_pytest_and_its_closing_line_is_the_last(course, outside):

@@ -6,8 +6,6 @@ import socket
 import sys
 from pathlib import Path
 
-from s02_tool_use.lab.saved import without_widgets
-
 c = get_config()  # noqa: F821  (Jupyter puts it here)
 
 c.ServerApp.root_dir = str(Path(__file__).resolve().parents[3])  # the notebooks link to the modules beside them
@@ -21,7 +19,9 @@ c.ServerApp.open_browser = not sys.platform.startswith("linux") or any(
 )
 # On a shared machine others could read plain traffic between server and kernel; ipykernel warns of it in the notebook.
 c.KernelManager.transport_encryption = "auto"
-c.ContentsManager.pre_save_hook = without_widgets  # a saved widget would come back as "model not found"
+# A saved widget would come back as "model not found". By name: for the function itself Jupyter prints a warning.
+c.ContentsManager.pre_save_hook = "s02_tool_use.lab.saved.without_widgets"
+
 # Jupyter would take another port and say so where nobody looks. Whoever asks for one (for a tunnel, say) means it.
 asked = re.search(r"--(?:ServerApp\.)?port[= ](\d+)", " ".join(sys.argv))
 if asked:
