@@ -81,6 +81,13 @@ def read_says_the_total(text, limit=None):
     return "\n".join([*lines[:limit], f"[{len(lines)} lines in all]"])
 
 
+def read_says_zero(text, limit=None):
+    lines = text.removesuffix("\n").split("\n")
+    if limit is None or limit > len(lines):
+        return text
+    return "\n".join([*lines[:limit], f"[{len(lines) - limit} more lines]"])
+
+
 def read_says_it_always(text, limit=None):
     lines = text.removesuffix("\n").split("\n")
     limit = len(lines) if limit is None else limit
@@ -145,6 +152,16 @@ def write_and_put_back(path, content):
             path.write_bytes(before)
         raise
     return f"{path.stat().st_size} bytes"
+
+
+def write_puts_back_only_what_was_there(path, content):
+    before = path.read_bytes() if path.exists() else b""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return f"{path.write_bytes(b'') + path.write_bytes(content.encode())} bytes"
+    except UnicodeEncodeError:
+        path.write_bytes(before)
+        raise
 
 
 def write_original(path, content):
@@ -320,6 +337,10 @@ def edit_by_lines(text, old, new):
     return "\n".join(line.replace(old, new) for line in text.splitlines())
 
 
+def edit_in_text_mode(text, old, new):
+    return edit_by_find(text.replace("\r\n", "\n"), old, new)
+
+
 def edit_stripped(text, old, new):
     return edit_by_find(text.strip(), old, new)
 
@@ -375,6 +396,7 @@ WRONG_ANSWERS = {
         (read_limit_or_all, "a limit of 0"),
         (read_says_truncated, "says how many"),
         (read_says_the_total, "says how many"),
+        (read_says_zero, "nothing is added"),
         (read_says_it_always, "all of the text"),
         (read_strips_the_end, "empty lines count"),
         (read_as_a_list, "all of the text"),
@@ -385,6 +407,7 @@ WRONG_ANSWERS = {
         (lambda text: text, "all of the text"),
     ],
     "write": [
+        (write_puts_back_only_what_was_there, "makes no new one"),
         (write_original, "how many bytes"),
         (write_makes_folders_only, "leaves the old file"),
         (write_true_bytes, "leaves the old file"),
@@ -409,6 +432,7 @@ WRONG_ANSWERS = {
         (edit_regex, "plain text"),
         (edit_regex_escaped, "plain text"),
         (edit_by_lines, "the one place"),
+        (edit_in_text_mode, "blanks and line ends"),
         (edit_stripped, "the one place"),
         (edit_refuses_deleting, "an empty new"),
         (edit_asserts, "not there is a ValueError"),
