@@ -72,13 +72,14 @@ def safe_path(p) -> Path:
             if root.is_relative_to(here):
                 continue  # the way back in is the only one that is looked at outside: /proc/self/cwd is no door
             break
-        if kind != "missing":
-            kind = _kind(here, name)
+        if kind == "missing":
+            continue
+        kind, target = _look(here, name)
         if kind == "link":
             links += 1
             if links > MAX_LINKS or ON_WINDOWS:
                 raise ToolError(f"{name!r} goes through links that cannot be followed; use the path of the real file")
-            todo += _parts(os.readlink(here), root)[::-1]
+            todo += _parts(target, root)[::-1]
             here, kind = here.parent, "folder"
     if not here.is_relative_to(root):
         raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
@@ -117,17 +118,18 @@ def _parts(name, root):
     return parts
 
 
-def _kind(path, name):
+def _look(path, name):
+    """(what is there: file, folder, link or missing; where a link points to)."""
     try:
         found = os.lstat(path)
+        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
+        if stat.S_ISLNK(found.st_mode) or reparsed:
+            return "link", os.readlink(path)
     except FileNotFoundError:
-        return "missing"
+        return "missing", None
     except OSError as error:
         raise ToolError(f"{name!r}: {error.strerror}") from None
-    reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
-    if stat.S_ISLNK(found.st_mode) or reparsed:
-        return "link"
-    return "folder" if stat.S_ISDIR(found.st_mode) else "file"
+    return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
 
 
 def open_folder(parts, create=False):

@@ -1,0 +1,496 @@
+"""Read, write, edit: what they say and what they leave on the disk. Public bug reports stand in test_tool_cases."""
+
+import ast
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ordinary_user import as_ordinary_user
+
+from s02_tool_use import ToolError, files, run_edit, run_read, run_write
+from s02_tool_use.tools import MAX_SHOWN
+
+
+def put(workspace, raw, name="f"):
+    (workspace / name).write_bytes(raw)
+    return workspace / name
+
+
+# ---- read
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"", "[the file is empty]"),
+        (b"one", "one"),
+        (b"one\n\n", "one\n\n"),
+        (b"a\r\nb\rc\n", "a\r\nb\rc\n"),
+        (b"a\x0b\x0c\xc2\x85\xe2\x80\xa8b\n", "a\x0b\x0c\x85\u2028b\n"),
+        (b"\xef\xbb\xbfone\n", "one\n"),
+        ("é漢😀\n".encode(), "é漢😀\n"),
+        (b"caf\xe9\n", "caf\\xe9\n[not all of it is UTF-8: other bytes are shown as \\xNN]"),
+        (b"half \xc3", "half \\xc3\n[not all of it is UTF-8: other bytes are shown as \\xNN]"),
+        (b"\x1b[31mred\n", "\\x1b[31mred\n[escape characters are shown as \\x1b]"),
+    ],
+)
+def test_a_file_is_read_as_it_is(workspace, raw, text):
+    put(workspace, raw)
+    assert run_read("f") == text
+
+
+@pytest.mark.parametrize(
+    ("limit", "offset", "shown"),
+    [
+        (2, None, "1\n2\n[bytes 0 to 4 of 8 are shown; truncated, read more with offset=4]"),
+        (2, 4, "3\n4\n[bytes 4 to 8 of 8 are shown]"),
+        (4, None, "1\n2\n3\n4\n"),
+        (9, 0, "1\n2\n3\n4\n"),
+        (None, 6, "4\n[bytes 6 to 8 of 8 are shown]"),
+        ("2", "4", "3\n4\n[bytes 4 to 8 of 8 are shown]"),
+        (2.0, None, "1\n2\n[bytes 0 to 4 of 8 are shown; truncated, read more with offset=4]"),
+    ],
+)
+def test_a_part_is_read_and_said_to_be_one(workspace, limit, offset, shown):
+    put(workspace, b"1\n2\n3\n4\n")
+    assert run_read("f", limit, offset) == shown
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "two", [], float("nan"), float("inf"), "9" * 5000])
+def test_a_limit_or_offset_that_is_no_number_is_refused(workspace, limit):
+    put(workspace, b"1\n")
+    with pytest.raises(ToolError, match="limit must be a whole number, 1 or more"):
+        run_read("f", limit=limit)
+    if limit != 0:
+        with pytest.raises(ToolError, match="offset must be a whole number, 0 or more"):
+            run_read("f", offset=limit)
+
+
+@pytest.mark.parametrize("unit", ["x", "é", "漢", "😀", "é\n", "\xe9".encode("latin-1").decode("latin-1") + "漢\n"])
+def test_reading_on_gives_the_whole_file(workspace, unit):
+    raw = (unit * (3 * MAX_SHOWN // len(unit.encode())) + "end").encode()
+    put(workspace, raw)
+    text, offset = "", 0
+    while offset < len(raw):
+        shown, _, note = run_read("f", offset=offset).rpartition("\n")
+        assert note.startswith(f"[bytes {offset} to ")
+        offset = int(note.split()[3])
+        text += shown
+    assert text.replace("\n", "") == raw.decode().replace("\n", "")
+
+
+def test_bytes_that_are_not_utf8_do_not_stop_reading_on(workspace):
+    put(workspace, b"\xe9" * (MAX_SHOWN + 10))
+    assert "read more with offset=" in run_read("f")
+    assert "\\xe9" in run_read("f", offset=MAX_SHOWN)
+
+
+def test_an_offset_past_the_end_is_refused(workspace):
+    put(workspace, b"1\n")
+    with pytest.raises(ToolError, match="2 bytes"):
+        run_read("f", offset=2)
+
+
+@pytest.mark.parametrize("raw", [b"\x7fELF\0\0", b"\0", b"text\0"])
+def test_a_binary_file_is_refused(workspace, raw):
+    put(workspace, raw)
+    with pytest.raises(ToolError, match="binary"):
+        run_read("f")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf16_text_is_refused_with_the_way_to_convert_it(workspace, encoding):
+    put(workspace, "text\n".encode(encoding))
+    with pytest.raises(ToolError, match="iconv|binary"):
+        run_read("f", limit=1)
+
+
+def test_a_few_lines_of_a_big_file_take_no_time_and_no_memory(workspace):
+    with put(workspace, b"line\n" * 100).open("r+b") as file:
+        file.truncate(1 << 36)
+    started = time.monotonic()
+    assert run_read("f", limit=10).startswith("line\n" * 10 + "[bytes 0 to 50 of 68719476736")
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("tool", [lambda p: run_read(p), lambda p: run_edit(p, "a", "b")])
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("missing", "does not exist"), ("missing/f", "does not exist"), (".", "a directory"), ("pipe", "a pipe")],
+)
+def test_what_is_no_file_is_named(workspace, tool, path, said):
+    os.mkfifo(workspace / "pipe")
+    with pytest.raises(ToolError, match=said):
+        tool(path)
+
+
+# ---- write
+
+
+def test_written_bytes_are_counted_as_bytes_and_are_those_given(workspace):
+    assert run_write("f", "你好\r\n") == "Wrote 8 bytes to f"
+    assert (workspace / "f").read_bytes() == "你好\r\n".encode()
+    assert run_write("f", "") == "Wrote 0 bytes to f"
+    assert (workspace / "f").read_bytes() == b""
+
+
+def test_missing_folders_are_made_inside(workspace):
+    run_write("a/b/c.txt", "x")
+    assert (workspace / "a/b/c.txt").read_text() == "x"
+
+
+@pytest.mark.parametrize("content", [None, 3, b"x", ["x"], "\ud83d", "a\udc00"])
+def test_content_that_cannot_be_written_costs_nothing(workspace, content):
+    put(workspace, b"old")
+    with pytest.raises(ToolError, match="content"):
+        run_write("f", content)
+    with pytest.raises(ToolError, match="content"):
+        run_write("new/f", content)
+    assert (workspace / "f").read_bytes() == b"old"
+    assert not (workspace / "new").exists()
+
+
+def test_a_new_file_gets_the_usual_mode_and_an_old_one_keeps_its_own(workspace):
+    usual = put(workspace, b"", "usual")
+    run_write("new", "x")
+    assert (workspace / "new").stat().st_mode == usual.stat().st_mode
+    for mode in (0o755, 0o600, 0o666):
+        put(workspace, b"x").chmod(mode)
+        run_write("f", "y")
+        run_edit("f", "y", "z")
+        assert stat.S_IMODE((workspace / "f").stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_stays(workspace):
+    os.chown(put(workspace, b"x"), 12345, 54321)
+    run_edit("f", "x", "y")
+    owner = (workspace / "f").stat()
+    assert (owner.st_uid, owner.st_gid) == (12345, 54321)
+
+
+def test_what_the_user_may_not_change_is_refused_and_stays():
+    def protected(workspace):
+        put(workspace, b"old", "read-only").chmod(0o444)
+        put(workspace, b"old", "secret").chmod(0)
+        (workspace / "closed").mkdir()
+        put(workspace, b"old", "closed/f")
+        (workspace / "closed").chmod(0o555)
+        said = []
+        for call in (
+            lambda: run_write("read-only", "new"),
+            lambda: run_edit("read-only", "old", "new"),
+            lambda: run_read("secret"),
+            lambda: run_write("closed/f", "new"),
+            lambda: run_write("closed/new", "new"),
+            lambda: run_write("closed/new/f", "new"),
+        ):
+            try:
+                said.append(call())
+            except ToolError as error:
+                said.append("Permission denied" in str(error))
+        found = sorted(path.name for path in workspace.rglob("*"))
+        content = (workspace / "read-only").read_bytes(), (workspace / "closed/f").read_bytes()
+        (workspace / "closed").chmod(0o755)
+        return said, found, content
+
+    assert as_ordinary_user(protected) == (
+        [True] * 6,
+        ["closed", "f", "read-only", "secret"],
+        (b"old", b"old"),
+    )
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "fchmod"])
+@pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_whatever_goes_wrong_the_old_file_stays_whole_and_no_draft_is_left(workspace, monkeypatch, step, fault):
+    put(workspace, b"old")
+
+    def broken(*_, **__):
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"os.{step}", broken)
+        for call in (lambda: run_write("f", "new"), lambda: run_edit("f", "old", "new")):
+            with pytest.raises((ToolError, KeyboardInterrupt), match="No space|^$"):
+                call()
+    assert {path.name: path.read_bytes() for path in workspace.iterdir()} == {"f": b"old"}
+
+
+LIMITED = """
+import resource, sys, s02_tool_use as s
+s.use_workdir(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for call in (lambda: s.run_write("f", "x" * 5000), lambda: s.run_edit("f", "old", "x" * 5000)):
+    try:
+        call()
+    except s.ToolError as error:
+        print("refused:", error)
+"""
+
+
+def test_a_disk_that_takes_no_more_leaves_the_old_file_whole(workspace):
+    put(workspace, b"old")
+    done = subprocess.run([sys.executable, "-c", LIMITED, workspace], capture_output=True, text=True, check=True)
+    assert done.stdout.count("refused:") == 2
+    assert {path.name: path.read_bytes() for path in workspace.iterdir()} == {"f": b"old"}
+
+
+EDITING = """
+import sys, s02_tool_use as s
+s.use_workdir(sys.argv[1])
+print("ready", flush=True)
+while True:
+    s.run_edit("f", "A", "B")
+    s.run_edit("f", "B", "A")
+"""
+
+
+def test_a_kill_leaves_the_old_or_the_new_file(workspace):
+    rest = b"x" * 20_000_000
+    put(workspace, b"A" + rest)
+    for n in range(8):
+        with subprocess.Popen([sys.executable, "-c", EDITING, workspace], stdout=subprocess.PIPE) as editor:
+            editor.stdout.readline()
+            time.sleep(0.02 * n)
+            editor.send_signal(signal.SIGKILL)
+        assert (workspace / "f").read_bytes() in (b"A" + rest, b"B" + rest)
+
+
+# ---- edit
+
+
+@pytest.mark.parametrize(
+    ("raw", "old", "new", "result"),
+    [
+        (b"one two", "two", "2", b"one 2"),
+        (b"one two", "two", "", b"one "),
+        (b"a\r\nb\r\nc\n", "b", "B", b"a\r\nB\r\nc\n"),
+        (b"a\r\nb\r\n", "a\nb", "A\nB", b"A\r\nB\r\n"),
+        (b"a\r\nb\r\n", "a\r\nb", "A\nB", b"A\r\nB\r\n"),
+        (b"a\r\nb\r\n", "\nb", "B", b"aB\r\n"),
+        (b"a\r\nb\r\n", "b\n", "", b"a\r\n"),
+        (b"a\r\nb\r\n", "b", "1\n2", b"a\r\n1\r\n2\r\n"),
+        (b"a\nb\nc\r\n", "a\r\nb", "1\r\n2", b"1\n2\nc\r\n"),
+        (b"a\nb\r\n", "a", "1\n2", b"1\n2\nb\r\n"),
+        (b"a\nb\n", "a", "1\r\n2", b"1\r\n2\nb\n"),
+        (b"a\r\r\nb", "\nb", "\nc", b"a\r\r\nc"),
+        (b"a\rb", "a\rb", "c", b"c"),
+        (b"\xef\xbb\xbfone", "one", "two", b"\xef\xbb\xbftwo"),
+        (b"caf\xe9 = 1", "1", "2", b"caf\xe9 = 2"),
+        ("é".encode(), "é", "漢", "漢".encode()),
+        (b"$1 x", "x", r"$& \1 \g<0>", rb"$1 $& \1 \g<0>"),
+        (b"a.c abc", "a.c", "-", b"- abc"),
+    ],
+)
+def test_only_the_matched_bytes_change(workspace, raw, old, new, result):
+    put(workspace, raw)
+    assert run_edit("f", old, new).startswith("Edited f: 1 place (line ")
+    assert (workspace / "f").read_bytes() == result
+
+
+@pytest.mark.parametrize(
+    ("raw", "old", "new", "said"),
+    [
+        (b"abc", "", "x", "empty"),
+        (b"", "", "x", "empty"),
+        (b"abc", "b", "b", "same"),
+        (b"a\n", "a\n", "a\r\n", "nothing"),
+        (b"abc", "x", "y", "not found"),
+        (b"aaa", "aa", "b", r"2 places \(line 1, 1\)"),
+        (b"1\nx\n2\nx\n", "x", "y", r"2 places \(line 2, 4\).*replace_all"),
+        (b"x\n" * 12, "x", "y", r"12 places \(line 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, \.\.\.\)"),
+        (b"abc\0", "abc", "x", "binary"),
+        ("abc".encode("utf-16"), "abc", "x", "UTF-16"),
+        (b"caf\xe9 1", "1", "é", "not UTF-8"),
+        (b"abc", "abc", "\ud83d", "new_text"),
+        (b"abc", "\ud83d", "abc", "old_text"),
+        (b"abc", None, "abc", "old_text"),
+        (b"abc", "abc", 3, "new_text"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_refused_and_changes_nothing(workspace, raw, old, new, said):
+    put(workspace, raw)
+    with pytest.raises(ToolError, match=said):
+        run_edit("f", old, new)
+    assert (workspace / "f").read_bytes() == raw
+
+
+def test_replace_all_replaces_all(workspace):
+    put(workspace, b"a\r\nb\na\nb\naaa")
+    assert run_edit("f", "a\nb", "1\n2", replace_all=True) == "Edited f: 2 places (line 1, 3)"
+    assert (workspace / "f").read_bytes() == b"1\r\n2\n1\n2\naaa"
+    assert run_edit("f", "aa", "b", replace_all=True) == "Edited f: 1 place (line 5)"
+
+
+@pytest.mark.parametrize(
+    ("raw", "old", "hint"),
+    [
+        (b"def f():\n\treturn 1\n", "    return 1", r"2: '\treturn 1'"),
+        (b"a = 1\nb = compute(a)\n", "b = compute(a, 2)", "2: 'b = compute(a)'"),
+        ("cafe\u0301\n".encode(), "caf\u00e9", "NFC"),
+        (b"nothing like it\n", "zzzzz", "Read the file again"),
+    ],
+)
+def test_a_text_that_is_not_found_gets_the_nearest_lines(workspace, raw, old, hint):
+    put(workspace, raw)
+    with pytest.raises(ToolError) as refused:
+        run_edit("f", old, "x")
+    assert hint in str(refused.value)
+
+
+def test_a_hint_takes_no_time_in_a_big_file(workspace):
+    put(workspace, b"some line of text\n" * 1_000_000)
+    started = time.monotonic()
+    with pytest.raises(ToolError):
+        run_edit("f", "some lime of texts", "x")
+    assert time.monotonic() - started < 5
+
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n"]), max_size=8).map("".join)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the wait for the disk, for tests that write a thousand times."""
+    monkeypatch.setattr("os.fsync", lambda file: None)
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=TEXTS, old=TEXTS, new=TEXTS, after=TEXTS, every=st.booleans())
+def test_an_edit_changes_what_it_names_and_nothing_else(workspace, quick, before, old, new, after, every):
+    raw = (before + old + after).encode()
+    put(workspace, raw)
+    try:
+        run_edit("f", old, new, every)
+    except ToolError:
+        assert (workspace / "f").read_bytes() == raw
+        return
+
+    def flat(text):
+        return text.replace("\r\n", "\n")
+
+    text = flat(raw.decode())
+    result = flat((workspace / "f").read_bytes().decode())
+    expected = text.replace(flat(old), flat(new)) if every else text.replace(flat(old), flat(new), 1)
+    assert result == expected
+
+
+def test_edits_of_threads_all_arrive(workspace):
+    put(workspace, b"".join(b"<%d>" % n for n in range(60)))
+    threads = [threading.Thread(target=run_edit, args=("f", f"<{n}>", f"[{n}]")) for n in range(60)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (workspace / "f").read_bytes() == b"".join(b"[%d]" % n for n in range(60))
+
+
+PART = """
+import sys, s02_tool_use as s
+s.use_workdir(sys.argv[1])
+for n in range(int(sys.argv[2]), 60, 3):
+    s.run_edit("f", f"<{n}>", f"[{n}]")
+"""
+
+
+def test_edits_of_processes_all_arrive(workspace):
+    put(workspace, b"".join(b"<%d>" % n for n in range(60)))
+    editors = [subprocess.Popen([sys.executable, "-c", PART, workspace, str(n)]) for n in range(3)]
+    assert [editor.wait() for editor in editors] == [0, 0, 0]
+    assert (workspace / "f").read_bytes() == b"".join(b"[%d]" % n for n in range(60))
+
+
+def test_a_change_by_somebody_who_takes_no_lock_is_told(workspace, monkeypatch):
+    path = put(workspace, b"one")
+    real = os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (real(file), path.write_bytes(b"by hand")))
+    with pytest.raises(ToolError, match="read it again"):
+        run_edit("f", "one", "two")
+    assert path.read_bytes() == b"by hand"
+
+
+def test_a_folder_locked_for_ever_does_not_hang_an_edit(workspace, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr(files, "LOCK_SECONDS", 0.1)
+    put(workspace, b"one")
+    holder = os.open(workspace, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with pytest.raises(ToolError, match="locked"):
+        run_edit("f", "one", "two")
+    os.close(holder)
+    assert run_edit("f", "one", "two")
+
+
+def test_a_link_stays_a_link_and_its_file_changes(workspace):
+    (workspace / "d").mkdir()
+    put(workspace, b"1", "d/real")
+    (workspace / "ln").symlink_to("d/real")
+    run_edit("ln", "1", "2")
+    run_write("ln", "3")
+    assert (workspace / "ln").is_symlink()
+    assert (workspace / "d/real").read_text() == "3"
+
+
+SWAPPING = """
+import ctypes, os, sys
+swap = ctypes.CDLL(None).renameat2
+while not swap(-100, os.fsencode(sys.argv[1]), -100, os.fsencode(sys.argv[2]), 2):
+    pass
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged with renameat2")
+@pytest.mark.parametrize("other", ["link", "pipe"])
+def test_a_file_swapped_for_a_link_or_a_pipe_reaches_nothing_and_hangs_nothing(workspace, quick, other):
+    secret = workspace.parent / "secret.txt"
+    secret.write_text("TOP-SECRET 1")
+    put(workspace, b"benign 1", "f")
+    if other == "link":
+        (workspace / "link").symlink_to("../secret.txt")
+    else:
+        os.mkfifo(workspace / "pipe")
+    calls = [lambda: run_read("f"), lambda: run_edit("f", "1", "2 1") and "", lambda: run_write("f", "benign 1")]
+    outcomes = set()
+    racer = subprocess.Popen([sys.executable, "-c", SWAPPING, workspace / "f", workspace / other])
+    try:
+        for call in calls * 1000:
+            try:
+                assert "TOP-SECRET" not in call()
+                outcomes.add("done")
+            except ToolError:
+                outcomes.add("refused")
+        assert racer.poll() is None
+    finally:
+        racer.kill()
+        racer.wait()
+    assert secret.read_text() == "TOP-SECRET 1"
+    assert outcomes == {"done", "refused"}
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_the_locale_does_not_matter(workspace, locale):
+    code = (
+        "import sys, s02_tool_use as s; s.use_workdir(sys.argv[1]); "
+        r"print(ascii([s.run_write('f', '\xe9\u6f22'), s.run_read('f'), s.run_edit('f', '\xe9', 'e')])); "
+        "print(ascii(s.run_bash('cat f')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8=0", "-c", code, workspace],
+        env={**os.environ, "LC_ALL": locale, "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said, cat = map(ast.literal_eval, done.stdout.splitlines())
+    assert said == ["Wrote 5 bytes to f", "é漢", "Edited f: 1 place (line 1)"]
+    assert cat == "e漢\n[exit status 0]"
+    assert (workspace / "f").read_bytes() == "e漢".encode()
