@@ -17,7 +17,10 @@ def fitting_arguments(name, handler, given, schema) -> dict:
 
     `schema` is the tool's input_schema, or an empty dict; `name` is for the error.
     """
-    needed, takes_more = _parameters(handler)
+    try:
+        needed, takes_more = _parameters(handler)
+    except TypeError:  # a callable object without a hash
+        needed, takes_more = _parameters.__wrapped__(handler)
     kinds = schema.get("properties", {})
     if takes_more:  # lambda **kw: only the schema knows what it needs
         needed = {key: key in schema.get("required", ()) for key in kinds} | needed
