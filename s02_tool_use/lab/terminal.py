@@ -255,7 +255,8 @@ class Chat:
 
     def cost(self):
         counted = ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in self.tokens.items() if number)
-        self.say(f"{self.requests} requests: {counted or 'no tokens'}. What a token costs is not known here.")
+        requests = "1 request" if self.requests == 1 else f"{self.requests} requests"
+        self.say(f"{requests}: {counted or 'no tokens'}. What a token costs is not known here.")
 
     def save(self, name):
         path = Path(name).expanduser()
