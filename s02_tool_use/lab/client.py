@@ -18,6 +18,7 @@ NAMES = {
     "base_url": ("BASE_URL", "ANTHROPIC_BASE_URL"),
     "model": ("MODEL_ID", "ANTHROPIC_MODEL"),
 }
+STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
 PLACEHOLDER = "put-your-key-here"  # the key of .env.example
 NO_KEY = "not-needed"  # a local server takes any key, but the SDK sends nothing without one
 QUOTES = "\"'`“”‘’«»"
@@ -39,7 +40,8 @@ def connect(script=None):
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
     a key or a base URL decides: the file .env, searched from the current folder upwards, then the environment. Key and
     address always come from the same place, so that no key is sent to a server that it was not meant for. If neither
-    names one, the understudy answers, offline. Raises SettingsError for settings that cannot work.
+    names one, or if the environment sets S02_OFFLINE, the understudy answers, offline. Raises SettingsError for
+    settings that cannot work.
     """
     if script is not None:
         client = _offline(Scripted(script))
@@ -108,8 +110,10 @@ def _live(found, where):
 
 def _settings():
     """What decides, where it stands, and what to say if nothing does: ({role: (name, value)}, place, note)."""
-    file = _dotenv()
     note = "For a real one see .env.example."
+    if os.environ.get(STAY_OFFLINE):
+        return {}, "", note
+    file = _dotenv()
     for values, where in ((file, ".env"), (os.environ, "the environment")):
         found = _found(values)
         if found.get("key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:

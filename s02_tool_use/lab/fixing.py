@@ -1,18 +1,18 @@
-"""How the understudy mends a failing test: run it, read what it says and the code it calls, try small changes, run it again.
+"""How the understudy mends a failing test: run it, read what it says and what it calls, try changes, run it again.
 
-It tries what mutations.py lists, the likeliest first, takes back what does not help, and says how it came to the result.
+It tries what mutations.py lists, the likeliest first, takes back what does not help, and says how it went.
 """
 
 import ast
 import fnmatch
 import re
 
-from .mutations import changes, failures_in, functions_named, names_used
+from .mutations import changes, functions_named, names_used, without_tests
 from .plans import file_names, shown
+from .reports import failures_in
 from .toolbox import failed, output
 
-MAX_TRIES = 12  # changes that are tried before it gives up: each costs an edit and a test run
-SENTENCE = re.compile(r"[^.!?\n]*(?:\d\.\d[^.!?\n]*)*\d(?:[^.!?\n]|\.\d)*[.!?]?")
+MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and the loop ends after 20
 
 
 def run_tests(clause):
@@ -70,7 +70,9 @@ def run(clause, tests, say):
     commands += [f"python -m pytest -q {' '.join(tests)}", f"python3 {tests[0]}"]
     for command in commands:
         (report,) = yield say, [clause.tools.call("run", command=command)]
-        says_something = output(report).strip() and not re.search(r"not found|No module named", report)
+        says_something = output(report).strip() and not re.search(
+            r"command not found|python3?: not found|No module named", report
+        )
         if says_something:
             return command, report
         say = clause.t("That told me nothing. I'll run it another way.", "没有得到结果，我换一种方式运行。")
@@ -83,13 +85,14 @@ def read_around(clause, test_path, failures, command):
         f"{failures[0].test} fails. I'll read what it checks.", f"{failures[0].test} 失败了。我来看它检查什么。"
     )
     (test_source,) = yield say, [clause.tools.call("read", path=test_path)]
+    test_source = output(test_source)
     clause.called = {failure.test: called_by(test_source, failure.test) for failure in failures}
     wanted = {name for names in clause.called.values() for name in names}
     modules = imported_files(test_source, wanted, test_path, clause.files)
     texts = [path for path in clause.files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
     paths = modules + texts
     if not paths:
-        return {test_path: str(test_source)}, []
+        return {test_path: test_source}, []
     say = clause.t("It calls these. I'll read them:", "它调用了这些，我来读：") + " " + ", ".join(paths)
     results = yield say, [clause.tools.call("read", path=path) for path in paths]
     read = {path: output(text) for path, text in zip(paths, results, strict=True) if not failed(text)}
@@ -101,7 +104,7 @@ def called_by(source, test):
     """The names that a test uses, and those of the helpers in its file."""
     found = functions_named(source, [test])
     names = [name for function, _ in found.values() for name in names_used(function)]
-    return list(dict.fromkeys(names)) or [node for node in re.findall(r"\w+", source)]
+    return list(dict.fromkeys(names)) or re.findall(r"\w+", source)
 
 
 def imported_files(source, wanted, test_path, files):
@@ -112,7 +115,7 @@ def imported_files(source, wanted, test_path, files):
         return []
     modules = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (wanted & {alias.name for alias in node.names}):
+        if isinstance(node, ast.ImportFrom) and {*wanted, "*"} & {alias.name for alias in node.names}:
             modules.append((node.module or "").replace(".", "/"))
         elif isinstance(node, ast.Import):
             modules += [alias.name.replace(".", "/") for alias in node.names if (alias.asname or alias.name) in wanted]
@@ -131,11 +134,11 @@ def rules_in(path, text):
 
 
 def try_changes(clause, sources, failures, rules, command, most):
-    """Try one change after the other until fewer tests fail. (the change that helped or None, the last report, tries)"""
+    """Try one change after the other until fewer tests fail. (what helped or None, the last report, number of tries)"""
     before = {failure.test for failure in failures}
     candidates = []
     for path, source in sources.items():
-        functions = functions_named(source, clause.called.get(failures[0].test, []))
+        functions = without_tests(functions_named(source, clause.called.get(failures[0].test, [])))
         candidates += changes(path, source, functions, failures[0], rules)
     candidates = sorted(candidates, key=lambda change: -change.score)[:most]
     undo, report = [], ""
@@ -171,7 +174,7 @@ def _with(source, change):
 
 
 def edit_call(clause, source, change, back=False):
-    """The call that makes a change, or takes it back. Lines around it are added until the old text stands there once."""
+    """The call that makes a change, or takes it back, with lines around it until the old text stands there only once."""
     lines, changed = source.split("\n"), _with(source, change).split("\n")
     if back:
         lines, changed = changed, lines
@@ -210,7 +213,7 @@ def _account(clause, command, done, failures, report, tried):
             clause.t(
                 f"Still failing: {names}. I tried {tried} small changes and took back those that did not help. I only "
                 "know common slips, such as < for <=; this one I do not know.",
-                f"仍然失败：{names}。我试了 {tried} 个小改动，没有用的都撤回了。我只认识常见的小错误，例如把 <= 写成 <。",
+                f"仍然失败：{names}。试了 {tried} 个小改动，没有用的都已撤回。我只认识常见的小错误，例如把 <= 写成 <。",
             )
         )
     else:

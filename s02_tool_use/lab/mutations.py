@@ -1,62 +1,63 @@
-"""Small changes that often mend a bug, the likeliest first: a rule of thumb for each kind of slip, no understanding.
+"""Small changes that often mend a bug, the likeliest first: a rule of thumb for each common slip, no understanding.
 
-The source is parsed, never run. Each change is inside one line: `<` for `<=`, `+` for `-`, one more, one less, a missing
-strip(). What the failing test said (expected, got) and what a README says put them in order.
+The source is parsed, never run. Each change is inside one line: `<` for `<=`, one more or one less, a missing strip().
+What the failing test said, and sentences with numbers from a README or a comment, decide about the order.
 """
 
 import ast
+import contextlib
 import math
+import os
 import re
 from dataclasses import dataclass
 
-COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%"}
-SWAPS = {  # an operator and what is written for it by mistake, the likelier first
-    "<": ["<=", ">", ">="],
-    "<=": ["<", ">=", ">"],
-    ">": [">=", "<", "<="],
-    ">=": [">", "<=", "<"],
-    "==": ["!="],
-    "!=": ["=="],
-    "+": ["-"],
-    "-": ["+"],
-    "*": ["/", "+"],
-    "/": ["*", "//"],
-    "//": ["/"],
-    "%": ["//"],
-    "and": ["or"],
-    "or": ["and"],
-    "+=": ["-=", "="],
-    "-=": ["+="],
-}
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+SYMBOLS = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
+    ast.NotIn: "not in", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.And: "and", ast.Or: "or",
+}  # fmt: skip
+SWAPS = {  # an operator, and what may have been meant, the likelier first
+    "<": ["<=", ">", ">="], "<=": ["<", ">=", ">"], ">": [">=", "<", "<="], ">=": [">", "<=", "<"],
+    "==": ["!="], "!=": ["=="], "in": ["not in"], "not in": ["in"], "and": ["or"], "or": ["and"],
+    "+": ["-", "*"], "-": ["+"], "*": ["/", "+"], "/": ["*", "//"], "//": ["/"], "%": ["//"],
+    "+=": ["-=", "="], "-=": ["+="], "*=": ["+=", "="], "=": ["+="],
+}  # fmt: skip
 NAMES = {  # functions and methods that are taken for one another
     "min": "max", "max": "min", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor", "lower": "upper",
     "upper": "lower", "lstrip": "strip", "rstrip": "strip", "startswith": "endswith", "endswith": "startswith",
     "append": "extend", "extend": "append", "keys": "values", "values": "keys",
 }  # fmt: skip
-BOUNDARY_WORDS = re.compile(
-    r"exactly|boundary|border|edge|limit|at_least|at_most|least|inclusive|or_more|or_less|equal", re.I
+WRAPS = {  # what may be missing around a returned value: it is tried if it turns what came out into what was wanted
+    "{}.strip()": lambda value: value.strip(),
+    "{}.lower()": lambda value: value.lower(),
+    "{}.upper()": lambda value: value.upper(),
+    "sorted({})": lambda value: sorted(value),
+    "sorted({}, reverse=True)": lambda value: sorted(value, reverse=True),
+    "{}[::-1]": lambda value: value[::-1],
+    "{}[1:]": lambda value: value[1:],
+    "{}[:-1]": lambda value: value[:-1],
+    "not {}": lambda value: not value,
+    "-{}": lambda value: -value,
+    "abs({})": lambda value: abs(value),
+    "round({}, 2)": lambda value: round(value, 2),
+    "int({})": lambda value: int(value),
+    "str({})": lambda value: str(value),
+    "len({})": lambda value: len(value),
+}
+# Words that tell on which side of a border the border itself lies.
+BORDER = re.compile(
+    r"exactly|bound|border|edge|limit|at_?least|at_?most|inclusive|or_?more|or_?less|equal|_of_\d", re.I
 )
-OR_MORE = r"or (?:more|above|higher|over|older|later|longer)|and (?:more|above|over)|at least|minimum|from|及以上|以上|至少|起"
-OR_LESS = r"or (?:less|below|lower|fewer|under|younger)|and (?:below|under)|at most|up to|maximum|no more than|及以下|以下|至多|最多"
+OR_MORE = r"or (?:more|above|higher|over|older|later|longer)|at least|minimum|from|以上|至少|起"
+OR_LESS = r"or (?:less|below|lower|fewer|under|younger)|at most|up to|maximum|no more than|以下|至多|最多"
 MORE_THAN = r"more than|over|above|greater than|exceed|超过|大于"
 LESS_THAN = r"less than|under|below|fewer than|before|少于|小于|不到"
 
 
 @dataclass
-class Failure:
-    """What one failing test said. `expected` and `got` are Python values, or texts, or None if it did not say."""
-
-    test: str
-    message: str = ""
-    expected: object = None
-    got: object = None
-    known: bool = False  # whether expected and got were said at all
-
-
-@dataclass
 class Change:
-    """One change of one line. `line` counts from 1; `score` orders the changes; `rule` is a sentence that speaks for it."""
+    """One line changed. `line` counts from 1; a higher `score` is likelier; `rule` is a sentence that speaks for it."""
 
     path: str
     line: int
@@ -65,191 +66,149 @@ class Change:
     score: float = 0
     rule: str = ""
 
-
-def value_of(text):
-    """The Python value that a text shows, else the text itself."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
-        return text.strip()
-
-
-def failures_in(report):
-    """The failing tests in what a test run printed: our own style, pytest's, unittest's, or a bare traceback."""
-    found = {}
-    for match in re.finditer(r"^FAIL(?:ED)?:?\s+(?:\S+::)?(\w+)(?: \([^)\n]*\))?(?:(?::| -) ?(.*))?$", report, re.M):
-        found.setdefault(match[1], Failure(match[1], (match[2] or "").strip()))
-    for match in re.finditer(r"^ERROR:?\s+(?:\S+::)?(\w+)(?: \([^)\n]*\))?(?:(?::| -) ?(.*))?$", report, re.M):
-        found.setdefault(match[1], Failure(match[1], (match[2] or "").strip()))
-    if not found and "Traceback (most recent call last)" in report:
-        functions = re.findall(r'File ".*", line \d+, in (\w+)', report)
-        test = next((name for name in functions if name.startswith("test")), functions[0] if functions else "?")
-        found[test] = Failure(test)
-    last_error = re.findall(r"^(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception)\b.*)$", report, re.M)
-    for failure in found.values():
-        if not failure.message and last_error:
-            failure.message = last_error[-1]
-        _read_values(failure)
-    return list(found.values())
-
-
-def _read_values(failure):
-    number_or_word = r"(.+?)"
-    for pattern, first in (
-        (rf"expected:? {number_or_word},? (?:but )?got:? (.+)$", "expected"),
-        (rf"got:? {number_or_word},? (?:but )?(?:expected|wanted):? (.+)$", "got"),
-        (rf"assert {number_or_word} == (.+)$", "got"),
-        (rf"AssertionError: {number_or_word} != (.+?)(?: within .*| : .*)?$", "got"),
-    ):
-        match = re.search(pattern, failure.message)
-        if match:
-            one, two = value_of(match[1]), value_of(match[2].rstrip("."))
-            failure.expected, failure.got = (one, two) if first == "expected" else (two, one)
-            failure.known = True
-            return
-
-
-def functions_named(source, names):
-    """The functions of a source that have one of these names, and those of the same source that they call, with distance."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return {}
-    functions = {
-        node.name: node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
-    reached, queue = {}, [(name, 0) for name in names]
-    for node in tree.body:  # a class that the test makes: all of its methods
-        if isinstance(node, ast.ClassDef) and node.name in names:
-            queue += [(item.name, 0) for item in node.body if isinstance(item, ast.FunctionDef)]
-    while queue:
-        name, distance = queue.pop(0)
-        if name in functions and name not in reached:
-            reached[name] = distance
-            queue += [(used, distance + 1) for used in names_used(functions[name])]
-    return {name: (functions[name], distance) for name, distance in reached.items()}
+    def added(self):
+        """What the new line has and the old one has not: the part between their common start and end."""
+        start = len(os.path.commonprefix([self.old, self.new]))
+        end = len(os.path.commonprefix([self.old[start:][::-1], self.new[start:][::-1]]))
+        return self.new[start : len(self.new) - end]
 
 
 def names_used(node):
     """Names and attributes in a piece of parsed source, each once, in order."""
-    found = [
-        n.id if isinstance(n, ast.Name) else n.attr for n in ast.walk(node) if isinstance(n, (ast.Name, ast.Attribute))
-    ]
-    return list(dict.fromkeys(found))
+    found = (getattr(part, "id", None) or getattr(part, "attr", None) for part in ast.walk(node))
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def functions_named(source, names):
+    """The functions of these names, and those of the same source that they call: {name: (node, calls in between)}."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return {}
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, FUNCTION)}
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in names]
+    methods = [item.name for node in classes for item in node.body if isinstance(item, FUNCTION)]
+    reached, queue = {}, [(name, 0) for name in [*names, *methods]]
+    while queue:
+        name, distance = queue.pop(0)
+        if name in functions and name not in reached:
+            reached[name] = functions[name], distance
+            queue += [(used, distance + 1) for used in names_used(functions[name])]
+    return reached
+
+
+def without_tests(functions):
+    """Those that check nothing themselves: a test is never changed to make it pass."""
+
+    def checks(name, node):
+        return name.startswith("test") or any(isinstance(part, ast.Assert) for part in ast.walk(node))
+
+    return {name: (node, distance) for name, (node, distance) in functions.items() if not checks(name, node)}
 
 
 def changes(path, source, functions, failure, rules=()):
-    """The changes worth trying in one source, the likeliest first. `rules` are (file name, sentence) pairs from texts."""
-    lines = source.split("\n")
-    constants = _constants(source)
+    """The changes of one source that are worth trying for a failing test, the likeliest first.
+
+    `functions` is what `functions_named` gave; `rules` are (file name, sentence) pairs.
+    """
+    if not functions:
+        return []
+    tree, lines = ast.parse(source), source.split("\n")
+    constants = {name: node.value.value for node in tree.body if (name := _constant_name(node))}
+    used = {name for function, _ in functions.values() for name in names_used(function)}
+    parts = [(part, distance) for function, distance in functions.values() for part in ast.walk(function)]
+    parts += [(node.value, 1) for node in tree.body if _constant_name(node) in used]
     found = {}
-    for function, distance in functions.values():
-        for node in ast.walk(function):
-            for change, base in _of_node(path, lines, node):
-                change.score = base - 0.5 * distance
-                _weigh(change, node, failure, constants, rules)
-                key = (change.line, change.new)
-                if change.new != change.old and (key not in found or found[key].score < change.score):
-                    found[key] = change
+    for change in _misspelt(path, lines, failure):
+        found[change.line, change.new] = change
+    for node, distance in parts:
+        for start, end, new, score in _edits(node, lines, failure):
+            change = _replaced(path, lines, start, end, new)
+            if change is None or change.new == change.old:
+                continue
+            change.score = score - 0.5 * distance
+            _weigh(change, node, failure, constants, rules)
+            if found.setdefault((change.line, change.new), change).score < change.score:
+                found[change.line, change.new] = change
     return sorted(found.values(), key=lambda change: (-change.score, change.line, change.new))
 
 
-def _constants(source):
-    tree = ast.parse(source)
-    return {
-        node.targets[0].id: node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Constant)
-    }
+def _constant_name(node):
+    simple = isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    return node.targets[0].id if simple and isinstance(node.targets[0], ast.Name) else None
 
 
-# The changes that one node of the syntax tree allows
+# What one node of the syntax tree allows: (start, end, new text, how common the slip is)
 
 
-def _of_node(path, lines, node):
-    """Pairs (Change, how common this slip is)."""
-
-    def replace(start, end, new):
-        return _replaced(path, lines, start, end, new)
-
-    def between(left, right, operators, new):
-        return _operator(path, lines, left, right, operators, new)
-
-    made = []
+def _edits(node, lines, failure):
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        old = COMPARE.get(type(node.ops[0]))
-        for rank, new in enumerate(SWAPS.get(old, [])):
-            made.append((between(node.left, node.comparators[0], old, new), 3 - rank))
-        if isinstance(node.ops[0], ast.In):
-            made.append((between(node.left, node.comparators[0], "in", "not in"), 1))
-        if isinstance(node.ops[0], ast.NotIn):
-            made.append((between(node.left, node.comparators[0], "not in", "in"), 1))
+        yield from _swapped(lines, node.left, node.comparators[0], SYMBOLS.get(type(node.ops[0])), 3)
     elif isinstance(node, ast.BinOp):
-        old = ARITHMETIC.get(type(node.op))
-        for rank, new in enumerate(SWAPS.get(old, [])):
-            made.append((between(node.left, node.right, old, new), 2 - rank))
+        yield from _swapped(lines, node.left, node.right, SYMBOLS.get(type(node.op)), 2)
     elif isinstance(node, ast.BoolOp):
-        old = "and" if isinstance(node.op, ast.And) else "or"
-        made.append((between(node.values[0], node.values[1], old, SWAPS[old][0]), 2))
+        yield from _swapped(lines, node.values[0], node.values[1], SYMBOLS[type(node.op)], 2)
     elif isinstance(node, ast.AugAssign):
-        old = f"{ARITHMETIC.get(type(node.op))}="
-        for new in SWAPS.get(old, []):
-            made.append((between(node.target, node.value, old, new), 1))
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        made.append((replace(_start(node), _start(node.operand), ""), 2))
+        yield from _swapped(lines, node.target, node.value, f"{SYMBOLS.get(type(node.op))}=", 1)
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        yield from _swapped(lines, node.targets[0], node.value, "=", 0)
+    elif isinstance(node, ast.UnaryOp):
+        yield _start(node), _start(node.operand), "", 2
+    elif isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield _start(node), _end(node), repr(not node.value), 1
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
         for new in (node.value + 1, node.value - 1, node.value * 10, node.value / 10):
             text = repr(int(new)) if isinstance(node.value, int) and new == int(new) else repr(new)
-            made.append((replace(_start(node), _end(node), text), 1))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        made.append((replace(_start(node), _end(node), repr(not node.value)), 1))
+            yield _start(node), _end(node), text, 1
     elif isinstance(node, ast.Call):
-        made += _of_call(replace, node)
+        yield from _of_call(node)
     elif isinstance(node, ast.Slice):
-        for part in (node.lower, node.upper):
-            if part is not None:
-                made.append((replace(_start(part), _end(part), ""), 2))
-    elif isinstance(node, (ast.For, ast.comprehension)) and not isinstance(node.iter, ast.Call):
-        made.append((replace(_start(node.iter), _end(node.iter), f"sorted({_text(lines, node.iter)})"), 0))
-    elif isinstance(node, ast.Return) and node.value is not None:
+        for part in filter(None, (node.lower, node.upper)):
+            yield _start(part), _end(part), "", 2
+    elif isinstance(node, ast.Return) and node.value is not None and failure.known:
         text = _text(lines, node.value)
-        for new in (
-            f"sorted({text})",
-            f"{_wrapped(node.value, text)}.strip()",
-            f"abs({text})",
-            f"-{_wrapped(node.value, text)}",
-        ):
-            made.append((replace(_start(node.value), _end(node.value), new), 0))
-        for new in (f"{_wrapped(node.value, text)}.lower()", f"list(reversed({text}))", f"round({text}, 2)"):
-            made.append((replace(_start(node.value), _end(node.value), new), 0))
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and isinstance(node.body[-1], ast.Expr):
-        last = node.body[-1]
-        made.append((replace(_start(last), _start(last), "return "), 0))
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
-        made.append((between(node.targets[0], node.value, "=", "+="), 0))
-    return [(change, base) for change, base in made if change is not None]
+        simple = isinstance(node.value, (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant))
+        for wrap, does in WRAPS.items():
+            with contextlib.suppress(Exception):  # what cannot be done to this value is not what is missing
+                if does(failure.got) == failure.expected:
+                    inner = text if simple or wrap.endswith("({})") else f"({text})"
+                    yield _start(node.value), _end(node.value), wrap.format(inner), 6
+    elif isinstance(node, FUNCTION) and isinstance(node.body[-1], ast.Expr):
+        missing = failure.known and failure.got is None
+        yield _start(node.body[-1]), _start(node.body[-1]), "return ", 8 if missing else 0
 
 
-def _of_call(replace, node):
-    made = []
+def _swapped(lines, left, right, old, common):
+    """The operator between two operands, replaced by each that may have been meant."""
+    if left.end_lineno != right.lineno or old not in SWAPS:
+        return
+    line = lines[left.end_lineno - 1].encode()  # the offsets of a syntax tree count bytes
+    between = line[left.end_col_offset : right.col_offset].decode()
+    if between.count(old) == 1:
+        start = left.end_col_offset + len(between[: between.index(old)].encode())
+        for rank, new in enumerate(SWAPS[old]):
+            yield (left.end_lineno, start), (left.end_lineno, start + len(old)), new, common - rank
+
+
+def _of_call(node):
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    line, end = _end(node.func)
     if name in NAMES:
-        line, end = _end(node.func)
-        made.append((replace((line, end - len(name)), (line, end), NAMES[name]), 1))
+        yield (line, end - len(name)), (line, end), NAMES[name], 1
     if name == "range" and node.args:
         stop = node.args[0] if len(node.args) == 1 else node.args[1]
-        made += [(replace(_end(stop), _end(stop), more), 2) for more in (" + 1", " - 1")]
+        yield _end(stop), _end(stop), " + 1", 2
+        yield _end(stop), _end(stop), " - 1", 2
     if name in ("sorted", "sort"):
-        reverse = next((keyword for keyword in node.keywords if keyword.arg == "reverse"), None)
-        if reverse is not None and isinstance(reverse.value, ast.Constant):
-            made.append((replace(_start(reverse.value), _end(reverse.value), repr(not reverse.value.value)), 2))
-        else:
+        reverse = next((keyword.value for keyword in node.keywords if keyword.arg == "reverse"), None)
+        if reverse is None:
             line, end = _end(node)
-            comma = ", " if node.args or node.keywords else ""
-            made.append((replace((line, end - 1), (line, end - 1), f"{comma}reverse=True"), 1))
-    return made
+            yield (
+                (line, end - 1),
+                (line, end - 1),
+                ", reverse=True" if node.args or node.keywords else "reverse=True",
+                1,
+            )
 
 
 def _start(node):
@@ -261,55 +220,44 @@ def _end(node):
 
 
 def _text(lines, node):
-    if node.lineno != node.end_lineno:
-        return ""
-    return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
-
-
-def _wrapped(node, text):
-    return text if isinstance(node, (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant)) else f"({text})"
+    whole = node.lineno == node.end_lineno
+    return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode() if whole else ""
 
 
 def _replaced(path, lines, start, end, new):
-    """The change of one piece of one line. Offsets of the syntax tree count bytes of UTF-8."""
     if start[0] != end[0]:
         return None
-    old = lines[start[0] - 1]
-    data = old.encode()
-    return Change(path, start[0], old, (data[: start[1]] + new.encode() + data[end[1] :]).decode())
+    line = lines[start[0] - 1].encode()
+    return Change(path, start[0], line.decode(), (line[: start[1]] + new.encode() + line[end[1] :]).decode())
 
 
-def _operator(path, lines, left, right, old, new):
-    if old is None or left.end_lineno != right.lineno:
-        return None
-    gap = lines[left.end_lineno - 1].encode()[left.end_col_offset : right.col_offset].decode()
-    if gap.count(old) != 1:
-        return None
-    start = left.end_col_offset + len(gap[: gap.index(old)].encode())
-    return _replaced(path, lines, (left.end_lineno, start), (left.end_lineno, start + len(old)), new)
+def _misspelt(path, lines, failure):
+    """Python itself says which name was meant: Did you mean: 'total'?"""
+    names = re.search(r"'(\w+)'[^']*Did you mean:? '(\w+)'", failure.message)
+    if names:
+        wrong = re.compile(rf"\b{names[1]}\b")
+        for number, line in enumerate(lines, 1):
+            if wrong.search(line):
+                yield Change(path, number, line, wrong.sub(names[2], line), score=8)
 
 
 # What speaks for a change
 
 
 def _weigh(change, node, failure, constants, rules):
-    """Add to the score of a change what the failing test and the written rules say for it."""
-    expected, got = failure.expected, failure.got
-    number = (int, float)
-    both_numbers = failure.known and type(expected) in number and type(got) in number
+    """Raise the score of a change by what the failing test and the written rules say for it."""
     if isinstance(node, ast.Compare):
         _weigh_comparison(change, node, failure, constants, rules)
-    if both_numbers:
-        difference = got - expected
-        if difference and got == -expected:
-            change.score += 4 if isinstance(node, (ast.UnaryOp, ast.Return)) or "-" in _added(change) else 0
-        if (
-            isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.FloorDiv)
-            and got == math.floor(expected) != expected
-        ):
+    expected, got = failure.expected, failure.got
+    if not failure.known:
+        return
+    if type(expected) in (int, float) and type(got) in (int, float):
+        off = abs(got - expected)
+        if got == -expected and isinstance(node, (ast.UnaryOp, ast.BinOp)):
+            change.score += 3
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and got == math.floor(expected):
             change.score += 5
-        if abs(difference) == 1 and (isinstance(node, (ast.Slice, ast.Constant)) or "range(" in change.old):
+        if off == 1 and (isinstance(node, (ast.Slice, ast.Constant)) or "range(" in change.old):
             change.score += 2
         if (
             isinstance(node, ast.Constant)
@@ -317,72 +265,39 @@ def _weigh(change, node, failure, constants, rules):
             and expected
             and math.isclose(max(got / expected, expected / got), 10)
         ):
-            change.score += 4 if len(change.new) != len(change.old) else 0
-        named = {
-            name for name, value in constants.items() if type(value) in number and math.isclose(abs(difference), value)
+            change.score += 4 if str(node.value * 10) in change.new or str(node.value / 10) in change.new else 1
+        numbers = {
+            name for name, value in constants.items() if type(value) in (int, float) and math.isclose(off, value)
         }
-        if named & set(names_used(node)):  # off by exactly SHIPPING: the line that adds it, or decides about it
+        if numbers & set(names_used(node)):  # off by exactly SHIPPING: the line that adds it, or decides about it
             change.score += 1
-        if isinstance(node, ast.Return) and "round(" in change.new and round(got, 2) == expected:
-            change.score += 4
-    elif failure.known and isinstance(expected, str) and isinstance(got, str):
-        for ending, same in ((".strip()", got.strip() == expected), (".lower()", got.lower() == expected)):
-            change.score += 5 if same and ending in _added(change) else 0
-        if isinstance(node, ast.Call) and got.strip() == expected.strip() and "strip" in change.new:
-            change.score += 3
-        if expected.upper() == got.upper() and re.search(r"upper|lower", change.new):
-            change.score += 3
-    elif failure.known and isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
+    elif isinstance(expected, str) and isinstance(got, str):
+        same_letters = expected.strip().lower() == got.strip().lower()
+        change.score += 3 if same_letters and re.search(r"strip|upper|lower", change.added() + change.old) else 0
+    elif isinstance(expected, (list, tuple)) and isinstance(got, (list, tuple)):
         same_items = sorted(map(repr, expected)) == sorted(map(repr, got))
-        if same_items and list(got) == list(expected)[::-1] and re.search(r"revers", change.new + change.old):
-            change.score += 5
-        if same_items and "sorted(" in _added(change):
-            change.score += 4
-        if abs(len(expected) - len(got)) == 1 and (isinstance(node, ast.Slice) or "range(" in change.old):
-            change.score += 3
-    elif failure.known and isinstance(expected, bool) and isinstance(got, bool):
-        change.score += 1 if isinstance(node, (ast.Compare, ast.BoolOp, ast.UnaryOp)) else 0
-    if failure.known and got is None and expected is not None:
-        change.score += 6 if change.new.lstrip().startswith("return ") and "return" not in change.old else 0
-
-
-def _added(change):
-    """What the new line has more than the old one, roughly: the part between their common start and end."""
-    old, new = change.old, change.new
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return new[start : len(new) - end]
+        change.score += 5 if same_items and "revers" in change.new + change.old else 0
+        near = abs(len(expected) - len(got)) == 1
+        change.score += 3 if near and (isinstance(node, ast.Slice) or "range(" in change.old) else 0
 
 
 def _weigh_comparison(change, node, failure, constants, rules):
-    old = COMPARE.get(type(node.ops[0]))
-    boundary = (
-        old in ("<", "<=", ">", ">=") and _added(change) in ("=", "") and len(change.new) - len(change.old) in (-1, 1)
-    )
-    if not boundary:
+    """`<` or `<=`: the name of the test may speak of the border, and a written rule may say where it lies."""
+    old, new = SYMBOLS.get(type(node.ops[0])), change.added()
+    if old not in ("<", "<=", ">", ">=") or new not in ("=", ""):
         return
-    if BOUNDARY_WORDS.search(failure.test.replace(" ", "_")):
-        change.score += 3
+    change.score += 3 if BORDER.search(failure.test) else 0
     right = node.comparators[0]
     limit = right.value if isinstance(right, ast.Constant) else constants.get(getattr(right, "id", None))
-    if type(limit) not in (int, float):
-        return
-    inclusive = "=" in (
-        change.new[len(change.old) - len(change.old.lstrip()) :] if len(change.new) > len(change.old) else ""
-    )
-    for where, sentence in rules:
+    upward = old in (">", ">=")
+    for where, sentence in rules if type(limit) in (int, float) else ():
         if not any(math.isclose(float(number), limit) for number in re.findall(r"\d+(?:\.\d+)?", sentence)):
             continue
-        upward = old in (">", ">=")
-        wanted = re.search(OR_MORE if upward else OR_LESS, sentence, re.I)
-        # "under 50" speaks of the other side of the same border: what is not under 50 is 50 or more
-        other = re.search(LESS_THAN if upward else MORE_THAN, sentence, re.I)
-        strict = re.search(MORE_THAN if upward else LESS_THAN, sentence, re.I)
-        if (inclusive and (wanted or other)) or (not inclusive and strict and not wanted):
+        inclusive = re.search(OR_MORE if upward else OR_LESS, sentence, re.I)
+        # "under 50" speaks of the other side of the same border: what is not under 50 is 50 or more.
+        other_side = re.search(LESS_THAN if upward else MORE_THAN, sentence, re.I)
+        exclusive = re.search(MORE_THAN if upward else LESS_THAN, sentence, re.I)
+        if (new == "=" and (inclusive or other_side)) or (new == "" and exclusive and not inclusive):
             change.score += 4
             change.rule = f'{where} says: "{sentence}"'
             return

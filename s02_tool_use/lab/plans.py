@@ -11,11 +11,11 @@ from .toolbox import failed, output
 from .words import quoted
 
 KINDS = {  # what a language or a kind of file is called, and how its files are called
-    r"python|\bpy\b": ("*.py", "Python files", "Python 文件"),
-    r"markdown|\bmd\b": ("*.md", "Markdown files", "Markdown 文件"),
-    r"\bcsv\b|\bdata files?\b|数据文件": ("*.csv", "CSV files", "CSV 文件"),
+    r"python|\bpy\b": ("*.py", "Python files", " Python 文件"),
+    r"markdown|\bmd\b": ("*.md", "Markdown files", " Markdown 文件"),
+    r"\bcsv\b|\bdata files?\b|数据文件": ("*.csv", "CSV files", " CSV 文件"),
     r"\btest files?\b|\btests\b|测试": ("test_*.py", "test files", "测试文件"),
-    r"\bjson\b": ("*.json", "JSON files", "JSON 文件"),
+    r"\bjson\b": ("*.json", "JSON files", " JSON 文件"),
     r"\bte?xt files?\b|文本": ("*.txt", "text files", "文本文件"),
 }
 SHOWN_LINES = 40  # of a file or of an output, in an answer
@@ -46,7 +46,7 @@ def count_lines(text):
 def kind_of_files(clause):
     named = clause.has(r"(\*\.\w+)")
     if named:
-        return named[1], f"{named[1]} files", f"{named[1]} 文件"
+        return named[1], f"{named[1]} files", f" {named[1]} 文件"
     for words, kind in KINDS.items():
         if clause.has(words):
             return kind
@@ -103,7 +103,7 @@ def read_files(clause):
         if failed(result):
             parts.append((yield from find_and_read(clause, path, result)))
         else:
-            parts.append(describe(clause, path, result))
+            parts.append(describe(clause, path, output(result)))
     return "\n\n".join(parts)
 
 
@@ -113,15 +113,17 @@ def find_and_read(clause, path, error):
     look = clause.t(
         f"{path} could not be read. I'll look for its name elsewhere.", f"无法读取 {path}，我在别处找找这个名字。"
     )
-    (found,) = yield look, [clause.tools.call("files", pattern=name, folder="")]
-    places = [] if failed(found) else [place for place in file_names(found) if place.endswith(name) and place != path]
+    pattern = name if "." in name else f"{name}*"  # README may be README.md
+    (found,) = yield look, [clause.tools.call("files", pattern=pattern, folder="")]
+    places = [] if failed(found) else file_names(found)
+    places = [place for place in places if place != path and fnmatch.fnmatch(place.rsplit("/", 1)[-1], pattern)]
     if len(places) == 1:
         (result,) = yield (
             clause.t(f"It is {places[0]}.", f"找到了：{places[0]}。"),
             [clause.tools.call("read", path=places[0])],
         )
         if not failed(result):
-            return describe(clause, places[0], result)
+            return describe(clause, places[0], output(result))
     known = f" {', '.join(places)}" if places else ""
     return clause.t(
         f"I could not read {path}: {error}" + (f"\nThere are several of that name:{known}" if known else ""),
@@ -150,6 +152,17 @@ def describe(clause, path, text):
     return f"{head}{clause.t(':', '：')}\n{shown(text)}"
 
 
+def find_file(clause):
+    """ "Where is orders.csv?" """
+    name = clause.paths[0]
+    look = clause.t(f"I'll look for {name}.", f"我来找 {name}。")
+    (found,) = yield look, [clause.tools.call("files", pattern=name, folder="")]
+    places = [] if failed(found) else file_names(found)
+    if not places:
+        return clause.t(f"There is no {name} here.", f"这里没有 {name}。")
+    return clause.t(f"Found: {', '.join(places)}.", f"找到了：{'、'.join(places)}。")
+
+
 def about_project(clause):
     """ "What does this project do?" """
     (listing,) = yield (
@@ -163,7 +176,7 @@ def about_project(clause):
             f"There is no README. The files: {', '.join(names)}.", f"没有 README。文件有：{'、'.join(names)}。"
         )
     (text,) = yield clause.t("I'll read the README.", "我来读 README。"), [clause.tools.call("read", path=readme)]
-    lines = [line.strip() for line in str(text).splitlines() if line.strip() and not line.startswith(("#", "|", "```"))]
+    lines = [line.strip() for line in output(text).splitlines() if line.strip() and line[0] not in "#|`"]
     first = lines[0] if lines else "(nothing)"
     return clause.t(
         f"{readme} says: {first}\nThe files: {', '.join(names)}.",
@@ -188,7 +201,7 @@ def count(clause):
             answers.append(clause.t(f"I could not count {path}: {result}", f"无法统计 {path}：{result}"))
             continue
         if clause.tools.does("read", call):  # no tool counts, so what was read is counted here
-            number = len(str(result).split()) if words else count_lines(result)
+            number = len(output(result).split()) if words else count_lines(output(result))
         else:
             found = re.search(r"\d+", str(result))
             number = found[0] if found else str(result)
@@ -217,6 +230,9 @@ def search(clause):
             hits = [line.removeprefix("./") for line in output(result).splitlines() if text.lower() in line.lower()]
     if hits is None:
         hits = yield from search_by_reading(clause, text)
+    inside = [path for path in clause.paths if path not in text]
+    if inside:
+        hits = [hit for hit in hits if hit.startswith(tuple(inside))]
     if not hits:
         return clause.t(f"{text!r} stands in no file here.", f"这里没有文件包含“{text}”。")
     where = clause.t(
@@ -237,7 +253,7 @@ def search_by_reading(clause, text):
         f"{name}:{number}:{line}"
         for name, result in zip(names, results, strict=True)
         if not failed(result)
-        for number, line in enumerate(str(result).splitlines(), 1)
+        for number, line in enumerate(output(result).splitlines(), 1)
         if text in line
     ]
 
@@ -256,7 +272,7 @@ def write_file(clause):
         rest,
         re.S,
     )
-    content = inside[-1] if inside else after[1].strip() if after else None
+    content = inside[-1] if inside else after[1].strip() if after else "" if clause.has(r"\bempty\b|空") else None
     if content is None:
         return clause.t(
             f"What shall stand in {path}? I found no text in your message.", f"{path} 里要写什么？我没有找到内容。"

@@ -1,4 +1,4 @@
-"""The tools of one request, asked for by what is to be done: the call that reads a file, whatever the reading tool is called.
+"""The tools of one request, asked for by what is to be done: the call that reads a file, whatever that tool is called.
 
 If no tool fits, bash does it, if bash is offered. Tools that a learner added are found by their names and descriptions.
 """
@@ -32,6 +32,7 @@ ABILITIES = {
     "count_lines": (("count_lines", "line_count", "wc", "lines"), {"path": PATH_NAMES}),
     "count_words": (("count_words", "word_count", "words"), {"path": PATH_NAMES}),
 }
+BUILT_IN = {"bash_20250124": {"properties": {"command": {}}}}  # its schema is known to both sides and is not sent
 STANDARD = {"bash", "read_file", "write_file", "edit_file", "glob"}  # the course's own; any other is the learner's
 
 # The program that makes an edit when only bash is there. A quoted END keeps the shell out of the text.
@@ -66,7 +67,7 @@ class Result(str):
 
 
 def failed(result):
-    """True if the call did not work: marked so, a bash exit status that is not 0, or an error of cat, ls and their like."""
+    """True if the call did not work: marked so, an exit status that is not 0, or an error of cat, ls and the like."""
     if result.is_error or re.search(r"\[?exit(?:ed with)?(?: status| code)?:? -?[1-9]\d*\]?\s*$", result):
         return True
     return len(result) < 300 and bool(re.match(r"(Error\b|(cat|ls|wc|grep|find|bash|sh|python3?): )", result.lstrip()))
@@ -84,7 +85,8 @@ class Toolbox:
     def __init__(self, request):
         choice = request.get("tool_choice") or {}
         tools = [] if choice.get("type") == "none" else request.get("tools") or []
-        self.tools = {tool["name"]: tool for tool in tools if "input_schema" in tool}
+        self.tools = {tool["name"]: {"input_schema": BUILT_IN.get(tool.get("type")), **tool} for tool in tools}
+        self.tools = {name: tool for name, tool in self.tools.items() if tool["input_schema"] is not None}
 
     def __bool__(self):
         return bool(self.tools)
@@ -137,7 +139,7 @@ class Toolbox:
         return {name: tool for name, tool in self.tools.items() if name not in usual or name not in STANDARD}
 
     def fitting(self, text):
-        """The learner's tool that a request is about, or None: its name stands there, or all the words of its name do."""
+        """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
         words = _words(text)
         for name in self.own_tools():
             if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
@@ -188,13 +190,13 @@ def _command(ability, values):
     }[ability].format(**quoted)
 
 
-_FILLER = set(
-    "a an the of in is are at on to for and or it this that how what do does did me my i you please can".split()
-)
+FILLER = re.compile(r"(a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|what|do|does|me|my|i|you|please|can)")
 
 
 def _words(text):
     """The words of a text, lower case, without plural s and filler: how many files -> {many, count, file}."""
     words = {word.lower() for word in re.findall(r"[A-Za-z]+|[\u4e00-\u9fff]", text.replace("_", " "))}
-    words = {word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words} - _FILLER
+    words = {
+        word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words if not FILLER.fullmatch(word)
+    }
     return words | {"count"} if "many" in words or "number" in words else words

@@ -1,14 +1,15 @@
-"""Who answers offline. Scripted: lines that a notebook wrote. Understudy: rules over the last turn and the offered tools.
-
-Neither is a language model, and neither claims to be one.
-"""
+"""Who answers offline: Scripted, with lines of a notebook, and Understudy, by rules. Neither is a language model."""
 
 import re
-import threading
 
-from .choosing import forbidden, forced_call, foreign_result, plan_for
+from .choosing import plan_for
+from .filling import forced_call
+from .scripted import Scripted
+from .talking import forbidden, foreign_result
 from .toolbox import Result, Toolbox
 from .words import paths_in
+
+__all__ = ["Scripted", "Understudy"]
 
 MAX_REPEATS = 3  # how often a call that was not run is asked for again
 _NOT_RUN = re.compile(r"\(cancelled\)|Not run\b")
@@ -16,76 +17,12 @@ _FORBIDDEN = re.compile(r"\buser\b.*\b(not allow|refused|denied|rejected|decline
 _GO_ON = re.compile(r"(please )?(continue|go on|carry on|proceed)[.!]?|继续[。！]?", re.I)
 
 
-class Scripted:
-    """Answers with the given lines, in order, one a request.
-
-    A line is a text, a content block, a list of texts and blocks, a dict with `content` and perhaps `stop_reason` or a
-    fault, or a function that takes the request and returns one of these. Ids of tool_use blocks may be left out.
-
-    Faults: `status` (429, 529, 500, ... with `message` and `retry_after`), `break_off` (True: the response ends in the
-    middle), `stream_error` (an error type, sent in the middle of a stream), `slow` (seconds between two events).
-    A `stop_reason` of max_tokens cuts the last block in the middle, as a real limit does.
-
-    The lines are used up: after the last one each request gets a 400 that says so. connect(script=...) starts over.
-    """
-
-    name = "scripted"
-
-    def __init__(self, lines):
-        if isinstance(lines, str) or not hasattr(lines, "__iter__"):
-            raise TypeError("A script is a list of lines, for example ['Hello.']")
-        self.lines = [line if callable(line) else _reply(line, f"line {n}") for n, line in enumerate(lines, 1)]
-        self._used = 0
-        self._lock = threading.Lock()
-
-    def reply(self, request):
-        with self._lock:
-            self._used += 1
-            number = self._used
-        if number > len(self.lines):
-            lines = "1 line" if len(self.lines) == 1 else f"{len(self.lines)} lines"
-            text = (
-                f"The script has {lines}, and this was request {number}. Add a line, or run connect(script=...) again."
-            )
-            return {"status": 400, "message": text}
-        line = self.lines[number - 1]
-        return _reply(line(request), f"what the function of line {number} returned") if callable(line) else line
-
-
-def _reply(line, where):
-    """A line as a reply dict. Raises ValueError for one that cannot be sent."""
-    if isinstance(line, dict) and "type" not in line:
-        reply = dict(line)
-    else:
-        reply = {"content": line}
-    content = reply.get("content", [])
-    blocks = content if isinstance(content, (list, tuple)) else [content]
-    reply["content"] = [_block(block, where) for block in blocks]
-    return reply
-
-
-def _block(block, where):
-    if isinstance(block, str):
-        return {"type": "text", "text": block}
-    if hasattr(block, "model_dump"):
-        block = block.model_dump(mode="json", exclude_none=True)
-    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise ValueError(f"Script, {where}: {block!r} is neither a text nor a content block (a dict with a type)")
-    needed = {"text": ("text",), "tool_use": ("name",), "thinking": ("thinking",)}.get(block["type"], ())
-    for key in needed:
-        if not isinstance(block.get(key), str):
-            raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a text")
-    if block["type"] == "tool_use" and not isinstance(block.get("input", {}), dict):
-        raise ValueError(f"Script, {where}: the input of a tool_use block is a dict")
-    return block
-
-
 class Understudy:
     """Answers by rules, from the request alone, and remembers nothing. It is no language model.
 
     It takes the last thing that the user asked for, makes a plan for it (plans.py) with the tools that were offered
-    (toolbox.py), and runs that plan from its start over the results that the conversation already holds. Where they end,
-    the plan says what to call next, or what to answer.
+    (toolbox.py), and runs that plan from its start over the results that the conversation already holds. Where they
+    end, the plan says what to call next, or what to answer.
     """
 
     name = "understudy"

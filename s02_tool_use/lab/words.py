@@ -7,10 +7,15 @@ THEN = re.compile(
     r"\s*[,;，；。]?\s*(?:\band then\b|\bafter that\b|(?<!and )\bthen\b|然后|接着|再(?=[读看运查写列改]))\s*,?\s*", re.I
 )
 QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’]+)’")
+# A file name with an ending, perhaps in folders. Chinese letters may stand close around it, so \w and \b will not do.
 PATH = re.compile(
-    r"(?<![\w./:@])(?:[A-Za-z0-9_À-ɏ.*-]+/)*[A-Za-z0-9_À-ɏ*-][A-Za-z0-9_À-ɏ.*-]*\.[A-Za-z][A-Za-z0-9]{0,7}\b(?![/(])"
+    r"(?<![A-Za-z0-9_./:@])(?:[A-Za-z0-9_À-ɏ.*-]+/)*[A-Za-z0-9_À-ɏ*-][A-Za-z0-9_À-ɏ.*-]*\.[A-Za-z][A-Za-z0-9]{0,7}"
+    r"(?![A-Za-z0-9_/(])"
 )
-BARE_NAMES = re.compile(r"\b(README|LICENSE|Makefile|Dockerfile|\.env|\.gitignore)\b(?!\.)")
+ANY_SCRIPT = re.compile(
+    r"(?:^|(?<=\s))([^\s，。；、：！？\"'`“”‘’]+\.[A-Za-z]\w{0,7})(?=[\s，。；、？]|$)"
+)  # stands alone
+BARE_NAMES = re.compile(r"(?<![A-Za-z0-9_./])(README|LICENSE|Makefile|Dockerfile|\.env|\.gitignore)(?![A-Za-z0-9_.])")
 
 
 class Clause:
@@ -26,7 +31,7 @@ class Clause:
         return zh if self.zh else en
 
     def has(self, pattern):
-        return re.search(pattern, self.text, re.I)
+        return re.search(pattern, self.text, re.I | re.S)
 
 
 def quoted(text):
@@ -38,10 +43,10 @@ def paths_in(text):
     """The file names in a text, each once, in order: README.md, data/orders.csv, `名单.txt`."""
     found = [(m.start(), m[0]) for m in PATH.finditer(text) if not m[0].lower().startswith(("e.g", "i.e"))]
     found += [(m.start(), m[0]) for m in BARE_NAMES.finditer(text)]
-    for match in QUOTED.finditer(text):
-        inside = next(filter(None, match.groups()))
-        if re.fullmatch(r"[^\s/][^\s]*\.\w{1,8}", inside):
-            found.append((match.start(), inside))
+    for match in (*QUOTED.finditer(text), *ANY_SCRIPT.finditer(text)):
+        name = next(filter(None, match.groups()))
+        if re.fullmatch(r"[^\s/]\S*\.[A-Za-z]\w{0,7}", name) and not any(path in name for _, path in found):
+            found.append((match.start(), name))
     return list(dict.fromkeys(path.removeprefix("./") for _, path in sorted(found)))
 
 
@@ -49,3 +54,15 @@ def speaks_chinese(text):
     """True if the first letter outside names and quotations is a Chinese one."""
     letters = re.search(r"[^\W\d_]", PATH.sub(" ", QUOTED.sub(" ", text)))
     return bool(letters and "\u4e00" <= letters[0] <= "\u9fff")
+
+
+def cut_at_then(text):
+    """The parts of a text and what stands between them, [part, between, part, ...]; never cut inside quotations."""
+    held = []
+
+    def hold(match):
+        held.append(match[0])
+        return f"\0{len(held) - 1}\0"
+
+    parts = re.split(f"({THEN.pattern})", QUOTED.sub(hold, text), flags=re.I)
+    return [re.sub("\0(\\d+)\0", lambda match: held[int(match[1])], part) for part in parts]
