@@ -210,6 +210,17 @@ def test_functions_written_in_c_work_or_fail_politely(function):
         check_well_formed(call("f", arguments, handlers={"f": function}))
 
 
+def test_a_handler_may_be_any_callable():
+    @dataclasses.dataclass
+    class Greeter:  # equal by value, so without a hash
+        greeting: str
+
+        def __call__(self, name):
+            return f"{self.greeting} {name}"
+
+    assert call("greet", {"name": "you"}, handlers={"greet": Greeter("hi")})["content"] == "hi you"
+
+
 @pytest.mark.parametrize(
     "block", [{}, {"name": "bash"}, None, "tool_use", 3, {"id": 7, "name": "glob", "input": {"pattern": "*"}}]
 )
