@@ -27,7 +27,8 @@ _BROKEN = {"RemoteProtocolError", "ReadError", "WriteError", "CloseError", "Prot
 
 def explain(error, client=None):
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
-    names = {cls.__name__ for cls in type(error).__mro__}
+    causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
+    names = {cls.__name__ for one in causes for cls in type(one).__mro__}
     status, said = getattr(error, "status_code", None), _said(error)
     at = f" at {_host(client)}" if client is not None else ""
     if status == 200:  # the error came in the middle of a stream
