@@ -1,0 +1,137 @@
+"""The blocks that the API knows, their fields, and a block brought down to them: plain data, nothing that is unknown.
+
+The offline API (lab/rules_content.py) checks by the same tables. What the fields must hold is the matter of blocks.py.
+"""
+
+import re
+
+_ANY = {"type", "cache_control"}
+_SERVER_RESULT = _ANY | {"tool_use_id", "content"}
+# Any other field is refused: "Extra inputs are not permitted".
+FIELDS = {
+    "text": _ANY | {"text", "citations"},
+    "image": _ANY | {"source", "transformations"},
+    "document": _ANY | {"source", "title", "context", "citations"},
+    "search_result": _ANY | {"source", "title", "content", "citations"},
+    "container_upload": _ANY | {"file_id"},
+    "thinking": {"type", "thinking", "signature"},
+    "redacted_thinking": {"type", "data"},
+    "tool_use": _ANY | {"id", "name", "input", "caller", "toolset_name"},
+    "tool_result": _ANY | {"tool_use_id", "content", "is_error", "toolset_name"},
+    "tool_reference": _ANY | {"tool_name"},
+    "browser_state": _ANY | {"tabs", "state_changes"},
+    # Tools that run at the API's side: call and result both stand in the assistant's turn.
+    "server_tool_use": _ANY | {"id", "name", "input", "caller"},
+    "web_search_tool_result": _SERVER_RESULT | {"caller"},
+    "web_fetch_tool_result": _SERVER_RESULT | {"caller"},
+    "code_execution_tool_result": _SERVER_RESULT,
+    "bash_code_execution_tool_result": _SERVER_RESULT,
+    "text_editor_code_execution_tool_result": _SERVER_RESULT,
+    "tool_search_tool_result": _SERVER_RESULT,
+}
+ONLY_INSIDE_RESULT = {"tool_reference", "browser_state"}
+INSIDE_RESULT = {"text", "image", "document", "search_result"} | ONLY_INSIDE_RESULT
+SERVER_RESULTS = {name for name in FIELDS if name.endswith("_tool_result")}
+THINKING = {"thinking", "redacted_thinking"}
+# Blocks that only one side may send: rules P11 and C11 of the offline API.
+HOME = {
+    "tool_result": "user",
+    "document": "user",
+    "tool_use": "assistant",
+    "server_tool_use": "assistant",
+    **dict.fromkeys(SERVER_RESULTS | THINKING, "assistant"),
+}
+# Where an image or a document comes from, and the fields of each way.
+SOURCES = {
+    "base64": {"type", "media_type", "data"},
+    "text": {"type", "media_type", "data"},
+    "content": {"type", "content"},
+    "url": {"type", "url"},
+    "file": {"type", "file_id"},
+}
+# Who made a call: the model, or code that it ran at the API's side.
+CALLERS = {
+    "direct": {"type"},
+    "code_execution_20250825": {"type", "tool_id"},
+    "code_execution_20260120": {"type", "tool_id"},
+}
+
+
+def plain_block(block, where):
+    """A block as a dict of plain data, and nothing shared with the one that came in. A string becomes a text block.
+
+    An SDK object gives the known fields that hold something. ValueError for what is no block.
+    """
+    if isinstance(block, str):
+        return {"type": "text", "text": as_json(block)}
+    if hasattr(block, "model_dump"):
+        block = block.model_dump(exclude_none=True)
+        block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
+    if not isinstance(block, dict):
+        raise ValueError(f"a block of {where} is {kind_name(block)}: give a dict with a type, or an SDK object")
+    return as_json(block)
+
+
+class NotJson(Exception):
+    """A value that JSON does not have."""
+
+
+def as_json(value):
+    """A deep copy of JSON data. Tuples become lists, SDK objects dicts. NotJson for what JSON does not have."""
+    if isinstance(value, str):
+        return value if type(value) is str else str.__str__(value)
+    if isinstance(value, dict):
+        return {
+            key if type(key) is str else str(key): item if type(item) is str else as_json(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [as_json(item) for item in value]
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if value - value == 0 else str(value)  # JSON has no infinity and no not-a-number
+    if hasattr(value, "model_dump"):
+        return as_json(value.model_dump(exclude_none=True))
+    raise NotJson(kind_name(value))
+
+
+def known_fields(block, where, tell):
+    """Rules C4, C5, C9: the block without fields that the API does not know; None if it does not know the type."""
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind not in FIELDS:
+        other = _as_other_apis_write(block)
+        tell(f"{'rewrote' if other else 'dropped'} a block of type {kind!r} in {where}")
+        return other
+    extra = [key for key in block if key not in FIELDS[kind]]
+    if extra:
+        tell(f"removed {', '.join(extra)} from a {kind} block in {where}")
+        block = {key: value for key, value in block.items() if key not in extra}
+    marker = block.get("cache_control")
+    if marker is not None and marker not in _MARKERS:
+        tell(f"wrote the cache_control of a {kind} block in {where} anew")
+        block["cache_control"] = {"type": "ephemeral"}
+    return block
+
+
+_MARKERS = [{"type": "ephemeral"}] + [{"type": "ephemeral", "ttl": ttl} for ttl in ("5m", "1h", None)]
+
+
+def _as_other_apis_write(block):
+    """Text under another type, and OpenAI's image_url, as the blocks that they are here; None for anything else."""
+    if isinstance(block.get("text"), str):
+        return {"type": "text", "text": block["text"]}
+    url = block.get("image_url")
+    url = url.get("url") if isinstance(url, dict) else url
+    if not isinstance(url, str):
+        return None
+    data = re.fullmatch(r"data:(image/(?:jpeg|png|gif|webp));base64,(.+)", url, re.DOTALL)
+    if data:
+        return {"type": "image", "source": {"type": "base64", "media_type": data[1], "data": data[2]}}
+    return {"type": "image", "source": {"type": "url", "url": url}} if url.startswith(("http://", "https://")) else None
+
+
+def kind_name(value):
+    """None, a list, an int: a value's type as one says it in a sentence."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

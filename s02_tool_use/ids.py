@@ -1,0 +1,135 @@
+"""Ids: every call has one of its own, in letters that the API takes. Other vendors count anew in each turn: `bash:0`.
+
+Works on turns (turns.py) and puts the renamed blocks into them. Results go with their calls.
+"""
+
+import json
+import re
+from collections import deque
+
+from .fields import SERVER_RESULTS
+
+_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_LEGAL_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+# What programs write for a call that was never answered; it matters only where one call has two results.
+_PLACEHOLDER = re.compile(
+    r"\W*(?:system\W+|migration\W+)?(?:(?:request|tool(?: (?:call|use|execution|result))?) )?(?:was |is )?"
+    r"(?:cancel|interrupt|abort|skipped|missing|not executed)",
+    re.IGNORECASE,
+)
+
+
+def all_legal(ids):
+    """Rule P8, for many ids at once: none has another letter in it, and none is empty."""
+    return all(ids) and (not ids or _LEGAL_ID.fullmatch("".join(ids)) is not None)
+
+
+def is_placeholder(result):
+    """Whether a result only says that there is none."""
+    content = result.get("content")
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0].get("text")
+    return isinstance(content, str) and _PLACEHOLDER.match(content) is not None
+
+
+def unique_ids(turns, tell):
+    """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
+
+    A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own.
+    """
+    ids = [block["id"] for turn in turns for block in turn.blocks if block["type"] == "tool_use"]
+    if len(set(ids)) == len(ids) and all_legal(ids):
+        return
+    taken = {*ids, *(block["tool_use_id"] for turn in turns for block in turn.blocks if block["type"] == "tool_result")}
+    calls, later = {}, []
+    for number, turn in enumerate(turns):
+        copies = []
+        for k, (block, place) in enumerate(turn.spots()):
+            if block["type"] == "tool_use":
+                namesakes = calls.setdefault(block["id"], Namesakes(block["id"]))
+                if namesakes.has_copy(block, number):
+                    tell(f"dropped the second copy of the call {block['id']} in message {place}")
+                    copies.append(k)
+                    continue
+                name = namesakes.next_name(number, taken)
+                if name != block["id"]:
+                    tell(f"renamed the call {block['id']!r} in message {place} to {name}")
+                    turn.blocks[k] = {**block, "id": name}
+            elif block["type"] == "tool_result":
+                namesakes = calls.get(block["tool_use_id"])
+                if namesakes and namesakes.waiting and not is_placeholder(block):
+                    turn.blocks[k] = {**block, "tool_use_id": namesakes.answered(-1)}
+                else:
+                    later.append((turn, k))
+        turn.drop(copies)
+    for turn, k in later:  # second results, results before their call, placeholders: they take what the others leave
+        block = turn.blocks[k]
+        if block["tool_use_id"] in calls:
+            turn.blocks[k] = {**block, "tool_use_id": calls[block["tool_use_id"]].answered(0)}
+
+
+class Namesakes:
+    """The calls that came with one id: the names that they have now, and which of them still wait for a result."""
+
+    def __init__(self, id):
+        self.id = id
+        self.waiting = deque()  # (turn, names) for each turn that waits
+        self.turn, self.copies = None, set()  # the calls of the latest turn, as JSON
+        self.last = None  # the name of the call that was answered last
+        self.tried = 1
+
+    def has_copy(self, call, turn):
+        """Whether this turn has the same call already, to the letter. Remembers the call."""
+        if turn != self.turn:
+            self.turn, self.copies = turn, set()
+        before = len(self.copies)
+        self.copies.add(json.dumps(call, sort_keys=True))
+        return len(self.copies) == before
+
+    def next_name(self, turn, taken):
+        """The name of the next call, which waits from now on: the id itself if it is legal and not used yet, else a
+        legal one with a number: "bash:0" becomes "bash_0", and a second "bash_0" becomes "bash_0_2".
+        """
+        name = self.id
+        if self.last is not None or not _LEGAL_ID.fullmatch(name):
+            legal = name = re.sub(r"[^a-zA-Z0-9_-]", "_", name) or "toolu"
+            while name in taken:
+                self.tried += 1
+                name = f"{legal}_{self.tried}"
+            taken.add(name)
+        self.last = self.last or name
+        if not self.waiting or self.waiting[-1][0] != turn:
+            self.waiting.append((turn, deque()))
+        self.waiting[-1][1].append(name)
+        return name
+
+    def answered(self, turn):
+        """The call that the next result answers: the first that waits in the latest turn (-1) or in the earliest (0).
+
+        If none waits, the one that was answered last: it has two results then.
+        """
+        if self.waiting:
+            self.last = self.waiting[turn][1].popleft()
+            if not self.waiting[turn][1]:
+                del self.waiting[turn]
+        return self.last
+
+
+def pair_server_tools(turns, tell):
+    """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
+    calls, finished = set(), set()
+    for turn in turns:
+        foreign = []
+        for k, (block, place) in enumerate(turn.spots()):
+            if block["type"] == "server_tool_use":
+                ours = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
+                calls.update([block["id"]] if ours else [])
+            elif block["type"] in SERVER_RESULTS:
+                ours = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
+                finished.add(block["tool_use_id"])
+            else:
+                continue
+            if not ours:
+                tell(f"dropped a {block['type']} block in message {place}: it has no pair of this API's")
+                foreign.append(k)
+        turn.drop(foreign)

@@ -1,0 +1,63 @@
+"""What the API asks of a picture (rule C10): its type, that it is what it says it is, its size in bytes and in pixels.
+
+It reads the first bytes of PNG, JPEG and GIF, and lets pass what it does not know.
+"""
+
+import base64
+import binascii
+
+MEDIA_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+MOST_BYTES = 5 * 1024 * 1024
+MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY = 8000, 2000, 20
+_HEAD = (
+    64 * 1024
+)  # base64 characters, a multiple of four: where JPEG files have their size, after previews and profiles
+
+
+def check_picture(media_type, data, path, images):
+    """Yield what the API says of a base64 picture. images: how many the request has; of many, each must be smaller."""
+    if media_type not in MEDIA_TYPES:
+        yield f"{path}.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
+    try:
+        head = base64.b64decode(data[:_HEAD], validate=True)
+    except (binascii.Error, ValueError):
+        return
+    found = _media_type(head)
+    if found and found != media_type:
+        yield f"{path}.data: Image does not match the provided media type {media_type}"
+    if len(data) > MOST_BYTES:
+        yield f"{path}: image exceeds 5 MB maximum: {len(data)} bytes > {MOST_BYTES} bytes"
+    side = max(_size(head, found), default=0)
+    if side > MOST_PIXELS:
+        yield f"{path}.data: At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
+    elif side > MOST_PIXELS_OF_MANY and images > MANY:
+        text = "At least one of the image dimensions exceed max allowed size for many-image requests"
+        yield f"{path}.data: {text}: {MOST_PIXELS_OF_MANY} pixels"
+
+
+def _media_type(head):
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else None
+
+
+def _size(head, media_type):
+    """Width and height, or () when the head does not say them."""
+    if media_type == "image/png" and len(head) >= 24:
+        return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+    if media_type == "image/gif" and len(head) >= 10:
+        return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
+    at = 2
+    while media_type == "image/jpeg" and at + 9 <= len(head) and head[at] == 0xFF:
+        if 0xC0 <= head[at + 1] <= 0xCF and head[at + 1] not in (
+            0xC4,
+            0xC8,
+            0xCC,
+        ):  # a frame header; the three are tables
+            return int.from_bytes(head[at + 7 : at + 9], "big"), int.from_bytes(head[at + 5 : at + 7], "big")
+        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+    return ()

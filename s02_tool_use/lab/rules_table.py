@@ -1,0 +1,107 @@
+"""Every rule in one line: what it asks, and where its words were seen. The checks are in the other three modules.
+
+`quoted`: the words are those of a real response, as reported at `source`. Otherwise the rule is documented or observed,
+and the words are ours. The API's words may change at any time: branch on status and type, show the message to people.
+"""
+
+from typing import NamedTuple
+
+_ISSUES = "https://github.com/"
+_CLAUDE_CODE = _ISSUES + "anthropics/claude-code/issues/"
+_DOCS = "https://platform.claude.com/docs/en/"
+_PROBES = "a published log of probes against the API, 2026-08-30"
+
+
+class Rule(NamedTuple):
+    says: str
+    source: str
+    quoted: bool = True
+
+
+RULES = {
+    # The request
+    "T1": Rule("the model is a string that is not empty", _PROBES),
+    "T2": Rule("an unknown model is not found (404)", "common to every report of a retired model"),
+    "T3": Rule("max_tokens is there, a whole number of at least 0", _PROBES),
+    "T4": Rule("max_tokens is not more than the model can write", _CLAUDE_CODE + "24451"),
+    "T6": Rule("messages is a list with at least one message", _PROBES),
+    "T7": Rule("there are at most 100,000 messages", "the SDK's docstring of messages.create", False),
+    "T8": Rule("there is no key that the API does not know", _ISSUES + "Aider-AI/aider/issues/3367"),
+    "T9": Rule("system is a string or a list of text blocks", _PROBES),
+    "T10": Rule("there is no temperature, top_p, top_k since version 2026-10-21", _DOCS + "api/migration-2026-10-21"),
+    "T11": Rule("stop_sequences, stream, metadata and service_tier have their types", _PROBES),
+    "T12": Rule("a container comes with the code execution tool", _PROBES),
+    # Tools
+    "U1": Rule(
+        "a tool's name is 1 to 128 letters, digits, _ or -",
+        _ISSUES + "modelcontextprotocol/modelcontextprotocol/issues/1345",
+    ),
+    "U2": Rule("no two tools have the same name", _CLAUDE_CODE + "10687"),
+    "U3": Rule("a tool has an input_schema of type object", _PROBES),
+    "U4": Rule("an input_schema is JSON Schema 2020-12", _CLAUDE_CODE + "86664"),
+    "U5": Rule("an input_schema has no union at its top", _CLAUDE_CODE + "40075"),
+    "U6": Rule("a strict tool closes its objects", _PROBES),
+    "U7": Rule("tools is a list of objects with known fields", _CLAUDE_CODE + "31033"),
+    "U8": Rule("a tool's type is known", _ISSUES + "BerriAI/litellm/issues/26324"),
+    "U9": Rule("tool_choice is auto, any, tool or none", _PROBES),
+    "U10": Rule("a tool that is forced is offered", _PROBES),
+    "U11": Rule("thinking is off when a tool is forced", _ISSUES + "mastra-ai/mastra/issues/7507"),
+    "U12": Rule("a history with tool blocks comes with tools (older API)", _ISSUES + "langgenius/dify/issues/17545"),
+    # Roles
+    "R1": Rule("a message is the user's or the assistant's", _ISSUES + "BerriAI/litellm/issues/26324"),
+    "R2": Rule("the system prompt is no message", _ISSUES + "ianarawjo/ChainForge/issues/271"),
+    "R3": Rule(
+        "where a model takes system messages, they stand after the user and before the assistant",
+        _CLAUDE_CODE + "73821",
+    ),
+    "R4": Rule(
+        "neighbours of one role are one turn; endpoints that do not join them refuse them",
+        _ISSUES + "etkecc/baibot/issues/13",
+    ),
+    "R6": Rule("the list ends with the user", _ISSUES + "cortexkit/magic-context/issues/511"),
+    "R7": Rule("a prefill does not end in white space", _ISSUES + "tailcallhq/forgecode/issues/1872"),
+    "R8": Rule("a message has role and content, and nothing else", _PROBES),
+    # Content
+    "C1": Rule("a message is not empty", _CLAUDE_CODE + "6774"),
+    "C2": Rule("a text block is not empty", _ISSUES + "anthropics/anthropic-sdk-python/issues/461"),
+    "C3": Rule("a text block is not only white space", _CLAUDE_CODE + "23440"),
+    "C4": Rule(
+        "a block is an object of a known type, with the fields of that type", _ISSUES + "AstrBotDevs/AstrBot/pull/4444"
+    ),
+    "C5": Rule("a block has no field that the API does not know", _CLAUDE_CODE + "4378"),
+    "C6": Rule("a result may be empty, unless it is an error", _ISSUES + "jlevy/markform/issues/153"),
+    "C7": Rule("an empty text carries no cache marker", _CLAUDE_CODE + "62379"),
+    "C8": Rule("there are at most four cache markers", _ISSUES + "tghamm/Anthropic.SDK/issues/50"),
+    "C9": Rule("a cache marker has a type and a ttl, and nothing else", _CLAUDE_CODE + "25597"),
+    "C10": Rule("a picture is what it says it is, and not too large", _CLAUDE_CODE + "8184"),
+    "C11": Rule(
+        "no document in the assistant's turn, no citations in the user's, since version 2026-10-21",
+        _DOCS + "api/migration-2026-10-21",
+        False,
+    ),
+    # Calls and results
+    "P1": Rule("every call is answered at once, by the results that begin the next turn", _CLAUDE_CODE + "1237"),
+    "P5": Rule("no result without a call in the turn before", _CLAUDE_CODE + "13460"),
+    "P6": Rule("one result a call", _CLAUDE_CODE + "14110"),
+    "P7": Rule("every call has an id of its own", _CLAUDE_CODE + "20901"),
+    "P8": Rule("a call's id is letters, digits, _ and -", _ISSUES + "anomalyco/opencode/issues/1279"),
+    "P9": Rule("a call's name has 1 to 200 characters", _PROBES),
+    "P10": Rule("a call's input is an object", _CLAUDE_CODE + "6695"),
+    "P11": Rule("calls are the assistant's, results the user's", _PROBES),
+    "P12": Rule("a result says which call it answers", _PROBES),
+    "P13": Rule("a call's caller is of a known type", _PROBES, False),
+    "P14": Rule("a tool at the API's side has an id of the API's, and its result follows it", _CLAUDE_CODE + "64383"),
+    # Thinking
+    "K1": Rule(
+        "with manual thinking on, a turn that calls tools begins with its thinking",
+        _ISSUES + "anomalyco/opencode/issues/3077",
+    ),
+    "K2": Rule("the thinking of the latest turn comes back as it was", _CLAUDE_CODE + "19539"),
+    "K3": Rule("thinking has a valid signature", _CLAUDE_CODE + "10627"),
+    "K4": Rule(
+        "thinking has its fields, though the text may be empty", _ISSUES + "justlovemaki/AIClient2API/issues/437"
+    ),
+    "K5": Rule("an assistant's turn does not end in thinking", _ISSUES + "tailcallhq/forgecode/issues/2107"),
+    "K6": Rule("no thinking in a prefill unless thinking is on", _ISSUES + "tailcallhq/forgecode/issues/1853"),
+    "K7": Rule("thinking is configured as the API knows it, with a budget below max_tokens", _PROBES),
+}

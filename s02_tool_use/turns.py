@@ -1,0 +1,105 @@
+"""Turns: what one side says until the other speaks. The API reads a list of messages as turns, and so do its rules.
+
+From messages to turns and back, and how an assistant's turn may end.
+"""
+
+from itertools import groupby
+from operator import itemgetter
+
+from .fields import HOME, SERVER_RESULTS, THINKING
+
+
+class Turn:
+    """The blocks of one side, in order, and for each the index of its message (`places`).
+
+    `text` is the content of the message if that was a string, so that it can stay one.
+    """
+
+    def __init__(self, role, text=None):
+        self.role, self.text, self.blocks, self.places = role, text, [], []
+
+    def spots(self):
+        return zip(self.blocks, self.places, strict=True)
+
+    def leading_results(self):
+        """The ids of the calls that the beginning of the turn answers."""
+        ids = []
+        for block in self.blocks:
+            if block["type"] != "tool_result":
+                break
+            ids.append(block["tool_use_id"])
+        return ids
+
+    def drop(self, numbers):
+        """Remove the blocks with these numbers."""
+        for k in sorted(numbers, reverse=True):
+            del self.blocks[k], self.places[k]
+
+    def message(self, blocks):
+        """A message of some of the turn's blocks."""
+        whole = self.text is not None and len(blocks) == len(self.blocks) == 1
+        return {"role": self.role, "content": self.text if whole else blocks}
+
+
+def turns_of(messages):
+    """The turns of plain messages. Empty ones are nothing; a block that only the other side may send is its turn."""
+    turns, turn = [], Turn(None)
+    for index, message in enumerate(messages):
+        role, content = message["role"], message["content"]
+        for block in blocks_of(content):
+            home = HOME.get(block["type"], role)
+            if home != turn.role:
+                turn = Turn(home, content if isinstance(content, str) else None)
+                turns.append(turn)
+            turn.blocks.append(block)
+            turn.places.append(index)
+    return turns
+
+
+def blocks_of(content):
+    """The content of a message as a list of blocks: a string is one block of text."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def merge_neighbours(messages):
+    """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
+    merged = []
+    for role, group in groupby((message for message in messages if message["content"]), key=itemgetter("role")):
+        first, *more = group
+        content = first["content"]
+        if more:
+            content = [block for message in (first, *more) for block in blocks_of(message["content"])]
+        merged.append({"role": role, "content": content})
+    return merged
+
+
+def is_paused(message):
+    """Whether a message ends in a tool that runs at the API's side: then the assistant's turn goes on by itself."""
+    content = message["content"]
+    return isinstance(content, list) and bool(content) and content[-1]["type"] in SERVER_RESULTS | {"server_tool_use"}
+
+
+def close_turns(messages, tell):
+    """Rules K5, P14: an assistant's turn ends neither in thinking nor in a server tool whose result never came.
+
+    From the end backwards: a message that loses all its blocks vanishes, and what followed it follows an earlier one.
+    """
+    closed, finished = [], set()
+    last = messages[-1] if messages else None
+    word_follows = bool(last) and last["role"] == "assistant" and not is_paused(last)  # "Continue."
+    for message in reversed(messages):
+        blocks = blocks_of(message["content"])
+        if message["role"] == "user":
+            word_follows = word_follows or any(block["type"] != "tool_result" for block in blocks)
+        else:
+            finished.update(block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS)
+            left = [b for b in blocks if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
+            if len(left) < len(blocks):
+                tell("dropped a server_tool_use whose result never came")
+            while left and left[-1]["type"] in THINKING:
+                tell(f"dropped the {left.pop()['type']} that ended an assistant's turn")
+            if len(left) < len(blocks):
+                message = {"role": "assistant", "content": left}
+            word_follows = word_follows and not left
+        closed.append(message)
+    return closed[::-1]
