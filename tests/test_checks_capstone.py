@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_bash, run_glob, run_read, safe_path
+from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_bash, run_glob, run_read, safe_path, use_workdir
 from s02_tool_use.files import folder_of, open_file
 from s02_tool_use.lab import check
 from s02_tool_use.lab.verdict import NOT_YET, RIGHT, WRONG
@@ -391,6 +391,10 @@ def test_tables_of_the_package_that_were_changed_are_found():
 
 
 def test_the_workspace_is_the_old_one_after_the_check(workspace):
+    link = workspace.parent / "name_of_the_user"
+    link.symlink_to(workspace, target_is_directory=True)
+    use_workdir(link)
     check.grep(grep_by_walk)
     assert workdir() == workspace
+    assert safe_path(link / "notes.txt") == workspace / "notes.txt"
     assert Path.cwd().exists()

@@ -168,7 +168,7 @@ class Silence:
 @contextlib.contextmanager
 def temporary_workspace(files=()):
     """A fresh folder with `files` (name -> text) as workspace and current folder. Afterwards the old ones are back."""
-    before, folder = workspace._root, Path.cwd()  # None, if none was chosen yet; so it must be afterwards
+    before, folder = (workspace._given, workspace._root), Path.cwd()  # None, if none was chosen yet; so it must stay
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         for path, text in dict(files).items():
             target = Path(name, path)
@@ -180,4 +180,4 @@ def temporary_workspace(files=()):
             yield Path(name)
         finally:
             os.chdir(folder)
-            workspace._root = before
+            workspace._given, workspace._root = before
