@@ -6,6 +6,7 @@ It drives agent_steps, asks before a tool changes something, and counts tokens. 
 import contextlib
 import copy
 import threading
+import time
 
 from .. import loop
 from . import conversation, faults
@@ -13,7 +14,8 @@ from .job import Job
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-GRACE = 2.0  # seconds in which a stopped turn may end; after that it is left behind
+PAUSE = 0.1  # seconds in which a turn that is to stop comes to the end of its step, in most cases
+GRACE = 2.0  # seconds after which it is left behind
 NOT_ALLOWED = "The user did not allow this call."
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
@@ -87,10 +89,7 @@ class Session:
         if turn is not None and not turn.stopping:
             turn.stopping = True
             turn.decided.set()
-            turn.job.stop()
-            timer = threading.Timer(GRACE, turn.abandon)
-            timer.daemon = True
-            timer.start()
+            threading.Thread(target=turn.wait_or_interrupt, daemon=True).start()
 
     def reset(self):
         """Forget the conversation, and what was allowed in it."""
@@ -167,8 +166,17 @@ class _Turn:
             session.always.add(name)
         return True if self.verdict else NOT_ALLOWED
 
+    def wait_or_interrupt(self):
+        """Wait for the end of a turn that is to stop; then interrupt what is running; then give up on it."""
+        # Between two steps it ends by itself. An interrupt is for what is slow: a command, a request.
+        end = time.monotonic() + GRACE
+        while not self.over.wait(PAUSE) and time.monotonic() < end:
+            self.job.stop()
+        if not self.over.is_set():
+            self.abandon()
+
     def abandon(self):
-        """Give up waiting for what is running, and go on without it."""
+        """Go on without what is running."""
         self.messages = copy.deepcopy(self.messages)  # what is left behind may still add to the old list
         self.end(STOPPED, WHY[STOPPED] + " What was running may go on for a while, but nobody waits for it.")
 
