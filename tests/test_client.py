@@ -22,6 +22,7 @@ def folder(tmp_path, monkeypatch):
     """An empty current folder, with nothing above it that names an endpoint."""
     (tmp_path / "course" / "notebooks").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "course" / "notebooks")
+    monkeypatch.delenv("S02_OFFLINE", raising=False)
     return tmp_path / "course"
 
 
@@ -203,6 +204,13 @@ def test_empty_settings_are_no_settings(dotenv, monkeypatch, capsys):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "")
     dotenv("API_KEY=", "BASE_URL=  ", "MODEL_ID=some-model")
     connect()
+    assert capsys.readouterr().out.startswith("Offline:")
+
+
+def test_s02_offline_keeps_a_room_or_a_test_run_offline(dotenv, monkeypatch, capsys):
+    dotenv(f"API_KEY={KEY}", "MODEL_ID=some-model")
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    assert connect()[1] == "understudy"
     assert capsys.readouterr().out.startswith("Offline:")
 
 

@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote have a whole tool conversation with the offline server: the TypeScript SDK, pydantic-ai.
+"""Clients that nobody here wrote have a whole tool conversation with the offline server: TypeScript SDK, pydantic-ai.
 
 They are installed apart from the course, so that they cannot disturb its pinned versions:
 

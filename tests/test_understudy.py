@@ -708,7 +708,7 @@ def test_two_bugs_are_fixed_one_after_the_other(workspace):
 
 
 def test_a_test_is_never_changed_to_make_it_pass(workspace):
-    source = "def double(n):\n    return n * 2\n\n\ndef test_double():\n    assert double(2) == 5, f'expected 5, got {double(2)}'\n"
+    source = "def double(n):\n    return n * 2\n\n\ndef test_double():\n    assert double(2) == 5, 'expected 5'\n"
     (workspace / "test_one.py").write_text(source + RUNNER)
     assert "Still failing: test_double" in Talk().say("Fix the failing test")
     assert (workspace / "test_one.py").read_text() == source + RUNNER

@@ -5,7 +5,7 @@ Before the table come tools of the learner's that the prompt names, after it tho
 
 import re
 
-from . import fixing, plans, talking
+from . import changing, fixing, looking, plans, talking
 from .filling import arguments_for, missing_arguments
 from .toolbox import Missing
 from .words import Clause, cut_at_then, quoted, speaks_chinese
@@ -53,7 +53,7 @@ def side_by_side(clause):
         return None
     clauses = [Clause(half, clause.tools, clause.zh) for half in halves]
     whole = all(intended(half) in LOOKING and not is_path(half) for half in clauses)
-    named = all(half.paths or intended(half) in (plans.list_files, plans.search) for half in clauses)
+    named = all(half.paths or intended(half) in (looking.list_files, looking.search) for half in clauses)
     return plans.together([best(half) for half in clauses]) if whole and named else None
 
 
@@ -96,44 +96,50 @@ TABLE = [
         r"\b(run|execute)\b.*\b(tests?\b|test_)|\b(do|why|which)\b.*\b(pass|fail)|\btests?\b.*\b(pass|fail)",
         r"(运行|执行|跑).*测试|测试.*(失败|通过)",
     ),
-    (plans.edit_file, a_path, r"\b(replace|change|edit|rename|substitute)\b", r"改成|改为|替换|换成"),
-    (plans.write_file, a_path, r"\b(write|create|make|save|put)\b", r"写|创建|新建|保存"),
-    (plans.run_command, a_command, r"\b(run|execute)\b", r"运行|执行"),
-    (plans.search, None, r"\b(lines?|files?)\b.*\b(contain|match|mention)", r"(行|文件).*(包含|提到)"),
-    (plans.find_file, only_a_path, r"\b(find|where is|where are)\b", r"在哪"),
+    (changing.edit_file, a_path, r"\b(replace|change|edit|rename|substitute)\b", r"改成|改为|替换|换成"),
+    (changing.write_file, a_path, r"\b(write|create|make|save|put)\b", r"写|创建|新建|保存"),
+    (changing.run_command, a_command, r"\b(run|execute)\b", r"运行|执行"),
+    (looking.search, None, r"\b(lines?|files?)\b.*\b(contain|match|mention)", r"(行|文件).*(包含|提到)"),
+    (looking.find_file, only_a_path, r"\b(find|where is|where are)\b", r"在哪"),
     (
-        plans.count,
+        looking.count,
         a_path,
         r"\b(count|how many|number of)\b.*\b(lines?|words?)\b|\bhow long\b",
         r"(多少|几)\s*(行|个?单词|个?词|个?字)|行数|字数|统计.*(行|词)",
     ),
     (
-        plans.search,
+        looking.search,
         None,
         r"\b(search|grep|look for)\b|\bwhere (is|are|do|does)\b|\b(contain|mention)s?\b|\bfind\b(?!.*\bfiles?\b)",
         r"搜索|查找|包含|提到|哪里",
     ),
     (
-        plans.about_project,
+        looking.about_project,
         no_path,
         r"\b(what|tell|explain|describe|summar\w*)\b.*\b(project|repo\w*|code ?base|program)\b",
         r"项目.*(做|什么|介绍)|介绍.*项目",
     ),
     (
-        plans.list_files,
+        looking.list_files,
         no_path,
         r"\b(list|ls|dir)\b|\b(how many|count|number of|what|which|show|find|see|all)\b.*\b(files?|tests)\b"
         r"|\bwhat('s| is) (here|in (this|the) (folder|directory))",
         r"列出|(多少|几个|哪些|什么|所有|查看).*文件|文件.*(多少|几个|哪些|有什么)",
     ),
     (
-        plans.read_files,
+        looking.read_files,
         a_path,
         r"\b(read|show|open|cat|print|display|view|see|look|tell|what|what's|summar\w*|explain|describe|contents?)\b",
         r"读|看|打开|显示|内容|什么|解释|总结|概括|介绍",
     ),
 ]
-LOOKING = {plans.list_files, plans.read_files, plans.count, plans.search, plans.about_project}  # they change nothing
+LOOKING = {
+    looking.list_files,
+    looking.read_files,
+    looking.count,
+    looking.search,
+    looking.about_project,
+}  # they change nothing
 
 
 def intended(clause):
@@ -141,7 +147,7 @@ def intended(clause):
     for plan, needs, english, chinese in TABLE:
         if clause.has(f"{english}|{chinese}") and (needs is None or needs(clause)):
             return plan
-    return plans.read_files if is_path(clause) else None
+    return looking.read_files if is_path(clause) else None
 
 
 def is_path(clause):
@@ -171,6 +177,6 @@ def best(clause):
 
 def with_own_tool(clause, name, arguments, plan):
     """Use the learner's tool. A plan that knows such tools uses it itself, and has another way if it fails."""
-    if plan in (plans.count, plans.search, plans.read_files) and len(arguments) == 1:
+    if plan in (looking.count, looking.search, looking.read_files) and len(arguments) == 1:
         return plan(clause)
-    return plans.use_tool(clause, name, {"type": "tool_use", "name": name, "input": arguments})
+    return changing.use_tool(clause, name, {"type": "tool_use", "name": name, "input": arguments})

@@ -4,8 +4,8 @@ It tries what mutations.py lists, the likeliest first, takes back what does not 
 """
 
 import ast
-import fnmatch
 import re
+from dataclasses import dataclass
 
 from .mutations import changes, functions_named, names_used, without_tests
 from .plans import file_names, shown
@@ -17,7 +17,7 @@ MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and 
 
 def run_tests(clause):
     """ "Run the tests" """
-    tests = yield from find_tests(clause)
+    tests, _ = yield from find_tests(clause)
     if not tests:
         return clause.t("I found no test file here.", "这里没有测试文件。")
     command, report = yield from run(clause, tests, clause.t("I'll run the tests.", "我来运行测试。"))
@@ -26,78 +26,79 @@ def run_tests(clause):
 
 def fix_tests(clause):
     """ "Fix the failing test" """
-    tests = yield from find_tests(clause)
+    tests, files = yield from find_tests(clause)
     if not tests:
         return clause.t("I found no test file here, so there is nothing to run.", "这里没有测试文件，无法运行。")
     command, report = yield from run(clause, tests, clause.t("First I'll see what fails.", "先看看哪里失败。"))
     failures = failures_in(report)
-    if not failures and not failed(report):
-        return clause.t(f"No test fails.\n{shown(output(report))}", f"没有失败的测试。\n{shown(output(report))}")
+    if not failures and failed(report):
+        said = shown(report)
+        return clause.t(f"I cannot read what `{command}` said:\n{said}", f"我看不懂 `{command}` 的输出：\n{said}")
     if not failures:
-        return clause.t(
-            f"`{command}` failed in a way that I cannot read:\n{shown(report)}",
-            f"`{command}` 失败了，但我看不懂它的输出：\n{shown(report)}",
-        )
-    sources, rules = yield from read_around(clause, tests[0], failures, command)
-    done = []
-    tried = 0
+        said = shown(output(report))
+        return clause.t(f"No test fails.\n{said}", f"没有失败的测试。\n{said}")
+    known = yield from read_around(clause, tests, files, failures)
+    done, tried = [], 0
     while failures and tried < MAX_TRIES:
-        change, report, count = yield from try_changes(clause, sources, failures, rules, command, MAX_TRIES - tried)
+        change, report, count = yield from try_changes(clause, known, failures, command, MAX_TRIES - tried)
         tried += count
         if change is None:
             break
         done.append((failures[0], change))
-        sources[change.path] = _with(sources[change.path], change)
+        known.sources[change.path] = _with(known.sources[change.path], change)
         failures = failures_in(report)
     return _account(clause, command, done, failures, report, tried)
 
 
 def find_tests(clause):
+    """The test files, and all files: those that the clause names, or those that are there."""
     named = [path for path in clause.paths if "test" in path]
     if named:
-        clause.files = clause.paths
-        return named
-    look = clause.t("I'll look which files there are.", "我先看看有哪些文件。")
-    (listing,) = yield look, [clause.tools.call("files", pattern="*", folder="")]
-    clause.files = [] if failed(listing) else file_names(output(listing))
-    patterns = ("test_*.py", "*_test.py", "tests.py", "test.py")
-    return [f for f in clause.files if any(fnmatch.fnmatch(f.rsplit("/", 1)[-1], p) for p in patterns)]
+        return named, clause.paths
+    say = clause.t("I'll look which files there are.", "我先看看有哪些文件。")
+    (listing,) = yield say, [clause.tools.call("files", pattern="*", folder="")]
+    files = [] if failed(listing) else file_names(listing)
+    return [path for path in files if re.search(r"(^|/)(test_\w+|\w+_test|tests?)\.py$", path)], files
 
 
 def run(clause, tests, say):
-    """Run the test files, as a script or with pytest: (command, what it printed)."""
-    commands = [f"python {' '.join(tests)}"] if len(tests) == 1 else []
-    commands += [f"python -m pytest -q {' '.join(tests)}", f"python3 {tests[0]}"]
-    for command in commands:
+    """Run the test files, as a script or with pytest: the command, and what it printed."""
+    commands = [f"python {tests[0]}"] if len(tests) == 1 else []
+    for command in [*commands, f"python -m pytest -q {' '.join(tests)}", f"python3 {tests[0]}"]:
         (report,) = yield say, [clause.tools.call("run", command=command)]
-        says_something = output(report).strip() and not re.search(
-            r"command not found|python3?: not found|No module named", report
-        )
-        if says_something:
-            return command, report
+        if output(report).strip() and not re.search(r"command not found|python3?: not found|No module named", report):
+            break
         say = clause.t("That told me nothing. I'll run it another way.", "没有得到结果，我换一种方式运行。")
     return command, report
 
 
-def read_around(clause, test_path, failures, command):
-    """Read the test, then the modules whose functions the failing tests call, and the README. (sources, rules)"""
+@dataclass
+class Known:
+    """What was read: the sources that may be changed, the names that each failing test uses, sentences with numbers."""
+
+    sources: dict
+    used: dict
+    rules: list
+
+
+def read_around(clause, tests, files, failures):
+    """Read the tests, then the modules that the failing ones call, and the README."""
     say = clause.t(
         f"{failures[0].test} fails. I'll read what it checks.", f"{failures[0].test} 失败了。我来看它检查什么。"
     )
-    (test_source,) = yield say, [clause.tools.call("read", path=test_path)]
-    test_source = output(test_source)
-    clause.called = {failure.test: called_by(test_source, failure.test) for failure in failures}
-    wanted = {name for names in clause.called.values() for name in names}
-    modules = imported_files(test_source, wanted, test_path, clause.files)
-    texts = [path for path in clause.files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
-    paths = modules + texts
-    if not paths:
-        return {test_path: test_source}, []
-    say = clause.t("It calls these. I'll read them:", "它调用了这些，我来读：") + " " + ", ".join(paths)
-    results = yield say, [clause.tools.call("read", path=path) for path in paths]
-    read = {path: output(text) for path, text in zip(paths, results, strict=True) if not failed(text)}
+    results = yield say, [clause.tools.call("read", path=path) for path in tests]
+    read = dict(zip(tests, map(output, results), strict=True))
+    test = next((path for path in tests if f"def {failures[0].test}(" in read[path]), tests[0])
+    used = {failure.test: called_by(read[test], failure.test) for failure in failures}
+    modules = imported_files(read[test], {name for names in used.values() for name in names}, files)
+    texts = [path for path in files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
+    if not modules + texts:
+        return Known({test: read[test]}, used, [])
+    say = clause.t("It needs these: ", "它要用到：") + ", ".join(modules + texts)
+    results = yield say, [clause.tools.call("read", path=path) for path in modules + texts]
+    read = {p: output(text) for p, text in zip(modules + texts, results, strict=True) if not failed(text)}
     rules = [(path, sentence) for path, text in read.items() for sentence in rules_in(path, text)]
-    return {path: text for path, text in read.items() if path.endswith(".py")}, rules
+    return Known({path: read[path] for path in modules if path in read} or {test: read.get(test, "")}, used, rules)
 
 
 def called_by(source, test):
@@ -107,8 +108,8 @@ def called_by(source, test):
     return list(dict.fromkeys(names)) or re.findall(r"\w+", source)
 
 
-def imported_files(source, wanted, test_path, files):
-    """The files from which a test imports what it calls."""
+def imported_files(source, wanted, files):
+    """The files from which a source imports the names that are wanted."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -116,12 +117,12 @@ def imported_files(source, wanted, test_path, files):
     modules = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and {*wanted, "*"} & {alias.name for alias in node.names}:
-            modules.append((node.module or "").replace(".", "/"))
+            modules.append(node.module or "")
         elif isinstance(node, ast.Import):
-            modules += [alias.name.replace(".", "/") for alias in node.names if (alias.asname or alias.name) in wanted]
-    paths = [f"{module}.py" for module in modules]
-    if files:
-        paths = [next((f for f in files if f == path or f.endswith(f"/{path}")), None) for path in paths]
+            modules += [alias.name for alias in node.names if (alias.asname or alias.name) in wanted]
+    paths = [f"{module.replace('.', '/')}.py" for module in modules]
+    if len(files) > 1:  # the whole list is known
+        paths = [next((file for file in files if file == path or file.endswith(f"/{path}")), None) for path in paths]
     return list(dict.fromkeys(path for path in paths if path))
 
 
@@ -133,35 +134,30 @@ def rules_in(path, text):
     return [line for line in lines if re.search(r"\d", line)]
 
 
-def try_changes(clause, sources, failures, rules, command, most):
-    """Try one change after the other until fewer tests fail. (what helped or None, the last report, number of tries)"""
-    before = {failure.test for failure in failures}
-    candidates = []
-    for path, source in sources.items():
-        functions = without_tests(functions_named(source, clause.called.get(failures[0].test, [])))
-        candidates += changes(path, source, functions, failures[0], rules)
+def try_changes(clause, known, failures, command, most):
+    """Try one change after the other until fewer tests fail: what helped or None, the last report, how many tries."""
+    before, candidates = {failure.test for failure in failures}, []
+    for path, source in known.sources.items():
+        functions = without_tests(functions_named(source, known.used.get(failures[0].test, [])))
+        candidates += changes(path, source, functions, failures[0], known.rules)
     candidates = sorted(candidates, key=lambda change: -change.score)[:most]
     undo, report = [], ""
     for count, change in enumerate(candidates, 1):
-        call = edit_call(clause, sources[change.path], change)
-        why = f"{change.rule} " if change.rule else ""
-        say = clause.t(
-            f"{why}I'll change line {change.line} of {change.path}.", f"{why}我修改 {change.path} 第 {change.line} 行。"
+        say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") if undo else ""
+        say += f"{change.rule} " if change.rule else ""
+        say += clause.t(
+            f"I'll change line {change.line} of {change.path}.", f"我修改 {change.path} 第 {change.line} 行。"
         )
-        if undo:
-            say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") + say
-        results = yield say, [*undo, call]
+        results = yield say, [*undo, edit_call(clause, known.sources[change.path], change)]
+        undo = []
         if failed(results[-1]):
-            undo = []
             continue
-        (report,) = yield (
-            clause.t("And run the tests again.", "再运行一次测试。"),
-            [clause.tools.call("run", command=command)],
-        )
+        say = clause.t("And run the tests again.", "再运行一次测试。")
+        (report,) = yield say, [clause.tools.call("run", command=command)]
         after = {failure.test for failure in failures_in(report)}
-        if after < before or (not after and not failed(report)):
+        if after < before and (after or not failed(report)):
             return change, report, count
-        undo = [edit_call(clause, sources[change.path], change, back=True)]
+        undo = [edit_call(clause, known.sources[change.path], change, back=True)]
     if undo:
         yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
     return None, report, len(candidates)
@@ -174,7 +170,7 @@ def _with(source, change):
 
 
 def edit_call(clause, source, change, back=False):
-    """The call that makes a change, or takes it back, with lines around it until the old text stands there only once."""
+    """The call that makes a change, or takes it back; with lines around it until the old text stands there once."""
     lines, changed = source.split("\n"), _with(source, change).split("\n")
     if back:
         lines, changed = changed, lines

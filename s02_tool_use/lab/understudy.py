@@ -65,17 +65,16 @@ def _calls(say, calls):
 class Talk:
     """What the understudy needs of a conversation: what was asked for last, and what was called and came back since.
 
-    `called` and `results` are the names of the tools and their Results, in the order of the calls. A call that was not
-    run, because the reply was cut off or the user pressed Stop, counts as never made.
+    `prompt` is what was asked for, `known_paths` the files that the prompts before it named. `called` and `results` are
+    the names of the tools and their Results, in the order of the calls. A call that was not run, because the reply was
+    cut off or the user pressed Stop, counts as never made.
     """
 
     def __init__(self, messages):
-        self.prompt, self.known_paths, start = "", [], 0
-        for index, message in enumerate(messages):
-            text = _last_text(message) if message["role"] == "user" else ""
-            if text and not _GO_ON.fullmatch(text.strip()):
-                self.known_paths += paths_in(self.prompt)
-                self.prompt, start = text, index
+        prompts = [(index, _last_text(message)) for index, message in enumerate(messages) if message["role"] == "user"]
+        prompts = [(index, text) for index, text in prompts if text and not _GO_ON.fullmatch(text.strip())]
+        start, self.prompt = prompts[-1] if prompts else (0, "")
+        self.known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean
         results = {}
         calls = []
         for message in messages[start:]:

@@ -1,4 +1,4 @@
-"""pydantic-ai has one tool conversation. python conversation.py BASE_URL -> prints what happened as one line of JSON."""
+"""pydantic-ai has one tool conversation. python conversation.py BASE_URL -> prints what happened as a line of JSON."""
 
 import json
 import sys
