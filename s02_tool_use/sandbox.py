@@ -19,7 +19,8 @@ MODES = ("auto", "off", "require")
 TRIAL_SECONDS = 10
 
 # What a command sees of our environment: an allow-list, since nobody can list all names of secrets.
-KEPT = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE")
+KEPT = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+KEPT += ("SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE")  # without these little runs on Windows
 SET = {
     "LC_ALL": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",  # sorting and letters the same everywhere
     "PYTHONUTF8": "1",
