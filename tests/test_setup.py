@@ -432,6 +432,19 @@ def test_the_stamp_holds_the_three_files_the_python_and_the_folder(change, here,
     assert not setup.is_ready()
 
 
+@pytest.mark.parametrize(("stamp", "made"), [(None, 0), ("of older files", 1)])
+def test_inside_its_own_venv_the_stamp_decides_and_one_made_by_hand_needs_none(stamp, made, here, monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(sys, "prefix", str(setup.VENV))
+    monkeypatch.setattr(setup, "has_everything", lambda: True)
+    monkeypatch.setattr(setup, "make", lambda: calls.append("made"))
+    if stamp:
+        setup.STAMP.write_text(stamp)
+    assert setup.environment() == (setup.PYTHON if made else sys.executable)
+    assert len(calls) == made
+    assert capsys.readouterr().out == ""
+
+
 @pytest.fixture
 def commands(here, monkeypatch):
     """What setup would run: each command as a line. Those with a word of `fail` in them fail."""
