@@ -5,6 +5,10 @@ A Python thread cannot be ended from outside. What can be done is to raise an ex
 
 import ctypes
 import threading
+import time
+
+PAUSE = 0.1  # seconds in which most of what looks whether it should stop has seen it
+GRACE = 2.0  # seconds of interrupts
 
 
 class Job:
@@ -12,8 +16,7 @@ class Job:
 
     def __init__(self, function, then=lambda job: None):
         self.value = self.error = None
-        self.done = False
-        self._lock = threading.Lock()
+        self._lock, self._ended = threading.Lock(), threading.Event()
         self._function, self._then = function, then
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -24,15 +27,31 @@ class Job:
                 self.value = self._function()
             finally:
                 with self._lock:  # from here on nobody interrupts
-                    self.done = True
-        except BaseException as error:
+                    self._ended.set()
+        except BaseException as error:  # KeyboardInterrupt too
             self.error = error
-            self.done = True
+            self._ended.set()
         self._then(self)
 
-    def stop(self):
-        """Raise KeyboardInterrupt in it, at its next line of Python: what waits outside Python wakes up first."""
+    @property
+    def done(self):
+        return self._ended.is_set()
+
+    def stop(self, seconds=GRACE, give_up=lambda: None):
+        """Ask it to end: at once, if it looks; else by interrupts. After `seconds` it is left alone: `give_up()`."""
+        threading.Thread(target=self._stop, args=(seconds, give_up), daemon=True).start()
+
+    def _stop(self, seconds, give_up):
+        end = time.monotonic() + seconds
+        while not self._ended.wait(PAUSE) and time.monotonic() < end:
+            self._interrupt()
+        if not self._ended.is_set():
+            give_up()
+
+    def _interrupt(self):
+        """Raise KeyboardInterrupt in it, at its next line of Python. What waits outside Python wakes up first."""
         with self._lock:
             if not self.done:
+                # May reach a thread that it is just starting, instead of itself (CPython); so it is done again.
                 interrupt = ctypes.py_object(KeyboardInterrupt)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), interrupt)

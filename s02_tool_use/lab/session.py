@@ -6,7 +6,6 @@ It drives agent_steps, asks before a tool changes something, and counts tokens. 
 import contextlib
 import copy
 import threading
-import time
 
 from .. import loop
 from . import conversation, faults
@@ -14,8 +13,7 @@ from .job import Job
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-PAUSE = 0.1  # seconds in which a turn that is to stop comes to the end of its step, in most cases
-GRACE = 2.0  # seconds after which it is left behind
+GRACE = 2.0  # seconds in which a turn that is to stop may end; then it is left behind
 NOT_ALLOWED = "The user did not allow this call."
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
@@ -85,11 +83,12 @@ class Session:
 
     def stop(self):
         """Stop the turn that is going on. A call that does not end in time is left behind, answered "(cancelled)"."""
-        turn = self._turn
-        if turn is not None and not turn.stopping:
-            turn.stopping = True
-            turn.decided.set()
-            threading.Thread(target=turn.wait_or_interrupt, daemon=True).start()
+        with self._lock:
+            turn = self._turn
+            if turn is not None and not turn.stopping:
+                turn.stopping = True
+                turn.decided.set()
+                turn.job.stop(GRACE, turn.abandon)
 
     def reset(self):
         """Forget the conversation, and what was allowed in it."""
@@ -165,15 +164,6 @@ class _Turn:
         if self.verdict == "always":
             session.always.add(name)
         return True if self.verdict else NOT_ALLOWED
-
-    def wait_or_interrupt(self):
-        """Wait for the end of a turn that is to stop; then interrupt what is running; then give up on it."""
-        # Between two steps it ends by itself. An interrupt is for what is slow: a command, a request.
-        end = time.monotonic() + GRACE
-        while not self.over.wait(PAUSE) and time.monotonic() < end:
-            self.job.stop()
-        if not self.over.is_set():
-            self.abandon()
 
     def abandon(self):
         """Go on without what is running."""
