@@ -118,6 +118,16 @@ def test_a_missing_result_is_marked_at_its_call_in_the_words_of_the_rule():
     assert page.RED in shown.html
 
 
+def test_a_refusal_stands_right_below_its_block():
+    first, second = ANSWERS["content"]
+    content = [first, second, first, {"type": "text", "text": "x"}]
+    lines = repr(show.show_messages([USER, ASKS, {"role": "user", "content": content}])).split("\n")
+    refusal = next(n for n, line in enumerate(lines) if "!!" in line)
+    assert "Found multiple `tool_result` blocks" in lines[refusal]
+    assert lines[refusal - 1] == "    B tool_result (toolu_02) [is_error]: no such file"
+    assert lines[refusal + 1] == "    text: x"
+
+
 def test_calls_at_the_end_wait_for_their_results():
     assert repr(show.show_messages([USER, ASKS])).count("[waits for its result]") == 2
     assert "!!" not in repr(show.show_messages([USER, ASKS]))

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import time
 
+import anthropic
 import pytest
 
 from s02_tool_use import use_workdir
-from s02_tool_use.lab import faults, page, terminal
+from s02_tool_use.lab import faults, terminal
 from s02_tool_use.lab.rules import validate
 from s02_tool_use.lab.server import Server
 from s02_tool_use.lab.understudy import Scripted
@@ -505,4 +506,26 @@ def test_shown_lines_of_a_result_are_few(chat):
     run = chat([bash("seq 1000")], "Done.")
     _, out, _ = run.run("--yes", said="Count.\n")
     assert "... 991 more lines" in out
-    assert page.shorten("x" * 300, 200) not in out
+    assert "\n  10\n" in out
+    assert "\n  11\n" not in out
+
+
+def test_when_it_says_stopped_every_call_has_its_answer():
+    script = Scripted([[bash("true"), bash("true")]])
+    with Server(script) as server:
+        client = anthropic.Anthropic(base_url=server.url, api_key="x")
+        said = []
+
+        class Interrupted(terminal.Chat):
+            def draw(self, kind, data):
+                if kind == "tool_use":
+                    raise KeyboardInterrupt
+
+            def say(self, text, style=""):
+                said.append((text, len(self.messages)))
+
+        chat = Interrupted(client, "m", read=None, ask=None, out=io.StringIO(), yes=True)
+        assert chat.turn("Go.") == terminal.INTERRUPTED
+        client.close()
+    assert said == [("Stopped.", 3)]
+    assert [block["content"] for block in chat.messages[-1]["content"]] == ["(cancelled)"] * 2

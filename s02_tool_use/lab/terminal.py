@@ -192,8 +192,6 @@ class Chat:
             said = WHY.get(reason, f"Stopped: {reason}.")
         except KeyboardInterrupt:
             reason, said = INTERRUPTED, "Stopped."
-        except BrokenPipeError:
-            raise  # nobody reads what we write
         except Exception as error:
             reason, said = FAILED, faults.explain(error, self.client)
         if len(self.messages) == before + 1:

@@ -209,7 +209,7 @@ def is_unfilled(value):
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
-        return any(item is ... or (item is not None and is_unfilled(item)) for item in value)
+        return any(item is not None and is_unfilled(item) for item in value)
     return value is None or value is ...
 
 
