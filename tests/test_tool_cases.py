@@ -15,11 +15,12 @@ CASES = json.loads((Path(__file__).parent / "data" / "tool_cases.json").read_tex
 
 # Each case has a process of its own: it may set the environment, is measured, and must not hang the test run.
 AGENT = """
-import json, resource, sys, threading, time
+import json, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import s02_tool_use
 
 case = json.load(sys.stdin)
+run_tool = s02_tool_use.run_tool  # imported before the clock runs
 s02_tool_use.use_workdir(sys.argv[1])
 
 def text(value):
@@ -30,12 +31,16 @@ def run(name, arguments, options=None):
         with ThreadPoolExecutor(len(arguments)) as threads:
             return [one for one in threads.map(lambda one: run(*one), arguments)][-1]
     given = {key: text(value) for key, value in arguments.items()} | (options or {})
-    return s02_tool_use.run_tool({"id": "t", "name": name, "input": given})
+    return run_tool({"id": "t", "name": name, "input": given})
 
 started = time.monotonic()
 results = [run(*call) for call in case["calls"]]
 seconds = time.monotonic() - started
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+try:
+    with open("/proc/self/status") as status:
+        peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+except OSError:
+    peak = 0
 json.dump({"results": results, "seconds": seconds, "peak": peak}, sys.stdout)
 """
 
