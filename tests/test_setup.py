@@ -350,7 +350,7 @@ def in_a_namespace(command, folder, env):
 
 def test_a_full_disk(copy, outside):
     (copy / ".venv").mkdir()
-    done = in_a_namespace("mount -t tmpfs -o size=100k none .venv", copy, outside | {"PATH": os.environ["PATH"]})
+    done = in_a_namespace("mount -t tmpfs -o size=20k none .venv", copy, outside | {"PATH": os.environ["PATH"]})
     assert done.stderr.startswith("The disk is full: .venv needs 400 MB."), done.stderr
     assert done.returncode == 1
 
