@@ -112,9 +112,10 @@ def test_an_empty_prompt_is_said(chat):
     ],
 )
 def test_the_exit_status_says_how_it_ended(chat, lines, status, said):
-    got, _, err = chat(*lines).run("-p", "Go.")
+    got, out, err = chat(*lines).run("-p", "Go.")
     assert got == status
     assert said in err
+    assert bool(out) == (status in (0, 3) and "20" not in said)
 
 
 def test_without_anybody_to_ask_nothing_is_changed_and_the_model_is_told(chat):
@@ -419,6 +420,11 @@ def test_a_line_is_edited_as_the_reader_sees_it(chat):
         screen.wait("s02 >>")
         screen.type("\x1b[A?\r")  # the arrow key brings the last line back
         screen.wait("Second.")
+        screen.wait("s02 >>")
+        screen.type("/he\t")
+        screen.wait("/help")
+        screen.type("\r")
+        screen.wait("forget the conversation")
         screen.wait("s02 >>")
         screen.type("\x04")  # Ctrl-D
         assert screen.end() == 0

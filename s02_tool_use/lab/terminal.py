@@ -18,14 +18,14 @@ SHOWN = 10  # lines of a tool's result; the model gets them all
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
-HELP = """\
-/help        this list
-/tools       the tools that the model may call
-/messages    the conversation so far, and what the API would refuse in it
-/cost        the tokens used so far
-/reset       forget the conversation
-/save FILE   write the conversation to a new JSON file
-Ctrl-C stops what is running, Ctrl-D leaves."""
+COMMANDS = {
+    "help": "this list",
+    "tools": "the tools that the model may call",
+    "messages": "the conversation so far, and what the API would refuse in it",
+    "cost": "the tokens used so far",
+    "reset": "forget the conversation",
+    "save": "write the conversation to a new file: /save FILE",
+}
 
 # Why a turn ended, and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
 INTERRUPTED, FAILED = "interrupted", "failed"
@@ -54,7 +54,7 @@ def main(argv=None):
         sys.stdout.flush()
         return status
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.EINVAL):  # Windows says EINVAL for a pipe that nobody reads
+        if error.errno != (errno.EINVAL if sys.platform == "win32" else errno.EPIPE):  # nobody reads what we write
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python's own flush at the end must not fail again
         return 141  # what a shell reports for a program that a closed pipe has stopped
@@ -82,14 +82,15 @@ def _run(arguments):
     single = arguments.prompt is not None
     out = sys.stderr if single else sys.stdout
     try:
+        workspace.use_workdir(arguments.workdir)
+    except ValueError:
+        print(f"There is no folder {arguments.workdir} to work in. Make it first.", file=sys.stderr)
+        return 2
+    try:
         with contextlib.redirect_stdout(out):
             client, model = _offline(clients) if arguments.offline else clients.connect()
-        workspace.use_workdir(arguments.workdir)
     except clients.SettingsError as error:
         print(error, file=sys.stderr)
-        return 2
-    except (OSError, ValueError):
-        print(f"There is no folder {arguments.workdir} to work in. Make it first.", file=sys.stderr)
         return 2
     read, ask = _readers(single)
     chat = Chat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
@@ -113,9 +114,12 @@ def _readers(single):
         return None, _ask_beside_stdout
     if sys.stdin.isatty() and sys.stdout.isatty():
         from prompt_toolkit import ANSI, PromptSession
+        from prompt_toolkit.completion import WordCompleter
 
-        # Edits wide characters and emoji as one, has a history for the arrow keys, takes a pasted text as one line.
-        line, question = PromptSession(), PromptSession()
+        # Edits wide characters as one, has a history for the arrow keys, takes a pasted text of many lines as one.
+        names = [f"/{name}" for name in COMMANDS]
+        line = PromptSession(completer=WordCompleter(names, sentence=True), complete_while_typing=False)
+        question = PromptSession()
         return lambda text: line.prompt(ANSI(f"{CYAN}{text}{RESET}")), question.prompt
     return _plain, _plain
 
@@ -156,25 +160,24 @@ class Chat:
         while True:
             try:
                 line = self.read("s02 >> ").strip()
+                if line in ("q", "exit"):
+                    return 0
+                if line.startswith("/") and line.split()[0][1:].isalpha():
+                    self.command(*line[1:].split(None, 1))
+                elif line:
+                    self.turn(line)
             except KeyboardInterrupt:
                 self.say("Ctrl-D leaves.", DIM)
-                continue
             except EOFError:
                 self.say("Bye.", DIM)
                 return 0
-            if line in ("q", "exit"):
-                return 0
-            if line.startswith("/") and line.split()[0][1:].isalpha():
-                self.command(*line[1:].split(None, 1))
-            elif line:
-                self.turn(line)
 
     def answer(self, prompt):
-        """Ask one question and print the final answer alone to stdout. Returns the exit status, see EPILOG."""
+        """Ask one question; only the final answer goes to stdout. Returns the exit status, see EPILOG."""
         reason = self.turn(prompt)
-        text = "".join(self.text).strip()
+        text = page.printable("".join(self.text).strip())
         if text:
-            print(page.printable(text))
+            print(text, file=self.out if reason in (FAILED, INTERRUPTED, "max_turns") else sys.stdout)
         return STATUS.get(reason, 3)
 
     # One turn
@@ -241,15 +244,22 @@ class Chat:
     # Commands
 
     def command(self, name, argument=""):
-        commands = {
-            "help": lambda: self.say(HELP),
-            "tools": lambda: self.say("\n".join(f"{t['name']:12} {t['description']}" for t in dispatch.TOOLS)),
-            "messages": lambda: self.say(repr(show.show_messages(self.messages))),
-            "cost": self.cost,
-            "reset": lambda: (self.reset(), self.say("A new conversation.")),
-            "save": lambda: self.save(argument),
-        }
-        commands.get(name, lambda: self.say(f"There is no /{name}. /help lists the commands."))()
+        if name == "help":
+            self.say("\n".join(f"/{name:9} {said}" for name, said in COMMANDS.items()))
+            self.say("Ctrl-C stops what is running, Ctrl-D leaves.")
+        elif name == "tools":
+            self.say("\n".join(f"{t['name']:11} {t['description'].split('. ')[0]}" for t in dispatch.TOOLS))
+        elif name == "messages":
+            self.say(repr(show.show_messages(self.messages)))
+        elif name == "cost":
+            self.cost()
+        elif name == "reset":
+            self.reset()
+            self.say("A new conversation.")
+        elif name == "save":
+            self.save(argument)
+        else:
+            self.say(f"There is no /{name}. /help lists the commands.")
 
     def cost(self):
         counted = ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in self.tokens.items() if number)
