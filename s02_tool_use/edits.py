@@ -66,4 +66,4 @@ def hint(raw, old_text):
     if not numbers:
         return " Read the file again and copy the text exactly."
     shown = "".join(f"\n{n}: {lines[n - 1]!r}" for n in numbers)
-    return f" Copy the text exactly, blanks and all. The nearest lines:{shown}"
+    return f" Copy the text exactly, whitespace too. The nearest lines:{shown}"

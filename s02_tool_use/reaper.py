@@ -72,6 +72,7 @@ def become(command):
 
 
 def end_all(child):
+    """Kill whatever is below us, until no child is left."""
     deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
         try:
@@ -82,20 +83,26 @@ def end_all(child):
         for pid in descendants():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
+        kill_session(child)
         time.sleep(0.001)
+    kill_session(child)
+
+
+def kill_session(child):
+    """All that can be done without a subreaper."""
     if child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child, signal.SIGKILL)  # all that can be done without a subreaper
+            os.killpg(child, signal.SIGKILL)
 
 
 def descendants():
-    """All processes below this one; killed from a snapshot, again and again, until no child is left."""
+    """All processes below this one, as /proc shows them at this moment."""
     children = {}
-    for name in os.listdir("/proc") if sys.platform == "linux" else ():
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-                children.setdefault(parent, []).append(int(name))
+    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+            pid, _, rest = file.read().partition(b" ")
+            parent = int(rest.rpartition(b")")[2].split()[1])  # a name in brackets may hold anything
+            children.setdefault(parent, []).append(int(pid))
     below, todo = [], [os.getpid()]
     while todo:
         found = children.get(todo.pop(), [])

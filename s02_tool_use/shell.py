@@ -1,7 +1,8 @@
 """run_bash: one command in a fresh bash, what it said, how it ended, and nothing of it left running.
 
-Where bubblewrap works (sandbox.py) the operating system confines it. Where it does not, bash can do what you can do:
-read every file and process of yours (a key in /proc/1/environ too), use the network, kill the reaper that cleans up.
+Where bubblewrap works (sandbox.py) the operating system confines it. Where it does not, bash can do what you can do,
+and two promises have a hole: a key in the environment of another process of yours can be read in /proc (bash-env-ppid
+in the tests, if PID 1 has it), and a command can kill the reaper that cleans up. Never run on Windows or macOS.
 """
 
 import contextlib
