@@ -5,14 +5,35 @@ A mender gives back the block, or None when nothing of it can be sent. Rules (C2
 
 import json
 
-from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, known_fields, plain_block
+from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, kind_name, known_fields
 
 NO_OUTPUT = "(no output)"
 
 
 def mended(block, where, tell):
-    """A plain block with known fields, made right; or None."""
+    """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
+    for name, types in _OPTIONAL.items():
+        kind = types.get(block["type"], types.get("any"))
+        if kind and name in block and not isinstance(block[name], (kind, type(None))):
+            tell(f"removed the {name} of a {block['type']} block in {where}: it was {kind_name(block[name])}")
+            del block[name]
+    caller = block.get("caller")
+    if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
+        tell(f"removed the unknown caller of a {block['type']} block in {where}")  # rule P13
+        del block["caller"]
     return _MENDERS[block["type"]](block, where, tell)
+
+
+# Field -> type of block -> the type that it has, if it is there at all.
+_OPTIONAL = {
+    "caller": {"any": dict},
+    "citations": {"text": list, "document": dict, "search_result": dict},
+    "context": {"any": str},
+    "state_changes": {"any": list},
+    "title": {"document": str},
+    "toolset_name": {"any": str},
+    "transformations": {"any": dict},
+}
 
 
 def mend_text(block, where, tell):
@@ -23,8 +44,6 @@ def mend_text(block, where, tell):
         block["text"] = text = str(text)
     if not isinstance(text, str) or not text or text.isspace():
         return tell(f"dropped an empty text in {where}")
-    if not isinstance(block.get("citations"), (list, type(None))):
-        del block["citations"]
     return block
 
 
@@ -38,12 +57,7 @@ def mend_call(block, where, tell):
     if not isinstance(name, str) or not 0 < len(name) <= 200:
         tell(f"mended the name of a call in {where}")
         block["name"] = name[:200] if name and isinstance(name, str) else "unknown"
-    block["id"] = _as_id(block.get("id"))
-    caller = block.get("caller")
-    if caller is not None and not (isinstance(caller, dict) and caller.keys() == CALLERS.get(str(caller.get("type")))):
-        tell(f"removed the caller of a call in {where}")
-        del block["caller"]
-    return _string_or_nothing(block, "toolset_name")
+    return _with_id(block, "id", where, tell)
 
 
 def _arguments(given):
@@ -58,39 +72,40 @@ def _arguments(given):
     return given if isinstance(given, dict) else {"value": given}
 
 
-def _as_id(name):
-    """An id as text. None is the empty id, which gets a name later (ids.py)."""
-    return name if isinstance(name, str) else "" if name is None else str(name)
+def _with_id(block, name, where, tell):
+    """An id is text. One that is missing is the empty text, which gets a name later (ids.py)."""
+    if not isinstance(block.get(name), str):
+        tell(f"made the {name} of a {block['type']} block in {where} text")
+        block[name] = "" if block.get(name) is None else str(block[name])
+    return block
 
 
 def mend_result(block, where, tell):
     """C6, P12: a result says which call it answers, in text or blocks. It may be empty, unless it is an error."""
-    block["tool_use_id"] = _as_id(block.get("tool_use_id"))
     if not isinstance(block.get("is_error"), (bool, type(None))):
+        tell(f"made the is_error of a result in {where} true or false")
         block["is_error"] = str(block["is_error"]).lower() in ("true", "1")
-    content = block.get("content")
-    if isinstance(content, dict) and content.get("type") in INSIDE_RESULT:
-        content = [content]
+    content = block.get("content", "")
     if isinstance(content, list):
         block["content"] = [part for part in (_inside(part, where, tell) for part in content) if part]
-    elif content is None:
-        block.pop("content", None)
     elif not isinstance(content, str):
-        tell(f"made the content of a result in {where} text")
-        block["content"] = json.dumps(content, ensure_ascii=False)
+        tell(f"made the content of a result in {where} a list of blocks")
+        block["content"] = [part for part in (_inside(content, where, tell),) if part]
     if block.get("is_error") and not block.get("content"):
         tell(f"gave the empty error in {where} a text: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
-    return _string_or_nothing(block, "toolset_name")
+    return _with_id(block, "tool_use_id", where, tell)
 
 
 def _inside(part, where, tell):
-    """A block inside a result. What is no block there is kept as text, since it is what a tool said."""
-    if isinstance(part, dict) and part.get("type") not in INSIDE_RESULT and not {"text", "image_url"} & part.keys():
-        part = json.dumps(part, ensure_ascii=False)
-    if not isinstance(part, (dict, str)):
-        part = json.dumps(part, ensure_ascii=False)
-    block = known_fields(plain_block(part, where), where, tell)
+    """A block inside a result. Whatever else stands there is kept as text, since a tool said it; None is nothing."""
+    if part is None:
+        return tell(f"dropped an empty part of a result in {where}")
+    is_block = isinstance(part, dict) and (part.get("type") in INSIDE_RESULT or {"text", "image_url"} & part.keys())
+    if not is_block:
+        tell(f"made a part of a result in {where} a block of text")
+        part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
+    block = known_fields(part, where, tell)
     return block and mended(block, where, tell)
 
 
@@ -108,21 +123,13 @@ def mend_source(block, where, tell):
     """C10, as far as a list can be mended: an image or a document says where it comes from."""
     source = block.get("source")
     fields = SOURCES.get(str(source.get("type"))) if isinstance(source, dict) else None
-    whole = fields and all(name == "content" or isinstance(source.get(name), str) for name in fields)
-    if not whole or not fields <= source.keys():
+    if not fields or not all(isinstance(source.get(name), str) for name in fields - {"content"}):
         return tell(f"dropped the {block['type']} in {where}: it has no source")
-    block["source"] = {key: value for key, value in source.items() if key in fields}
-    if not isinstance(block.get("citations"), (dict, type(None))):
-        del block["citations"]
-    if not isinstance(block.get("transformations"), (dict, type(None))):
-        del block["transformations"]
-    return _string_or_nothing(block, "title", "context")
-
-
-def _string_or_nothing(block, *names):
-    for name in names:
-        if not isinstance(block.get(name), (str, type(None))):
-            del block[name]
+    if "content" in fields and "content" not in source:
+        return tell(f"dropped the {block['type']} in {where}: its source is empty")
+    if source.keys() - fields:
+        tell(f"removed {', '.join(sorted(source.keys() - fields))} from the source of the {block['type']} in {where}")
+        block["source"] = {key: value for key, value in source.items() if key in fields}
     return block
 
 

@@ -134,4 +134,4 @@ def _as_other_apis_write(block):
 def kind_name(value):
     """None, a list, an int: a value's type as one says it in a sentence."""
     name = type(value).__name__
-    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return "None" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

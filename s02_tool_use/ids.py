@@ -61,7 +61,8 @@ def unique_ids(turns, tell):
                     turn.blocks[k] = {**block, "tool_use_id": namesakes.answered(-1)}
                 else:
                     later.append((turn, k))
-        turn.drop(copies)
+        if copies:
+            turn.drop(copies)
     for turn, k in later:  # second results, results before their call, placeholders: they take what the others leave
         block = turn.blocks[k]
         if block["tool_use_id"] in calls:
@@ -120,16 +121,18 @@ def pair_server_tools(turns, tell):
     calls, finished = set(), set()
     for turn in turns:
         foreign = []
-        for k, (block, place) in enumerate(turn.spots()):
-            if block["type"] == "server_tool_use":
+        for k, block in enumerate(turn.blocks):
+            kind = block["type"]
+            if kind == "server_tool_use":
                 ours = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
                 calls.update([block["id"]] if ours else [])
-            elif block["type"] in SERVER_RESULTS:
+            elif kind in SERVER_RESULTS:
                 ours = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
                 finished.add(block["tool_use_id"])
             else:
                 continue
             if not ours:
-                tell(f"dropped a {block['type']} block in message {place}: it has no pair of this API's")
+                tell(f"dropped a {kind} block in message {turn.places[k]}: it has no pair of this API's")
                 foreign.append(k)
-        turn.drop(foreign)
+        if foreign:
+            turn.drop(foreign)

@@ -5,11 +5,12 @@ neighbours of one role merged (turns.py). Around them: ids, cache markers, the e
 """
 
 import gc
+from itertools import zip_longest
 
 from .fields import THINKING, kind_name
 from .ids import all_legal, is_placeholder, pair_server_tools, unique_ids
 from .plain import plain_messages
-from .turns import blocks_of, close_turns, is_paused, merge_neighbours, turns_of
+from .turns import JOINED, blocks_of, close_turns, is_paused, merge_neighbours, turns_of
 
 CANCELLED = "(cancelled)"
 CONTINUE = "Continue."
@@ -45,11 +46,13 @@ def _mended(messages, tell, prefill, keep_unsigned_thinking):
         pairing.read(stretch)
         history += stretch
     if not pairing.is_right():
-        turns = turns_of(history)
+        turns = turns_of(history, tell)
         unique_ids(turns, tell)
         pair_server_tools(turns, tell)
         history = merge_neighbours(answer_every_call(turns, tell))
         history = merge_neighbours(close_turns(history, tell))
+    elif pairing.neighbours:
+        history = merge_neighbours(history, tell)
     if len(markers) > MOST_MARKERS:
         limit_markers(history, tell)
     end_with_user(history, tell, prefill)
@@ -59,50 +62,51 @@ def _mended(messages, tell, prefill, keep_unsigned_thinking):
 class Pairing:
     """Whether the messages read so far keep the pairing rule as they are, so that nothing needs to be moved.
 
-    User and assistant speak in turn. An assistant's message ends in its calls, and the user's next message begins with
-    their results. Every call has a legal id of its own. When in doubt, no: then the whole list is taken apart.
+    An assistant's turn ends in its calls; the user's next turn begins with their results, one for each, in any order.
+    Every call has a legal id of its own. When in doubt, no: then the whole list is taken apart.
     """
 
     def __init__(self):
-        self.right, self.role, self.waiting, self.ids = True, None, [], []
+        self.right, self.neighbours = True, False
+        self.role, self.kind, self.waiting, self.ids = None, None, set(), []
 
     def read(self, messages):
         """Read the next messages of the list."""
         if not self.right:
             return
-        before, calls, ids = self.role, self.waiting, []
+        before, kind, waiting, ids = self.role, self.kind, self.waiting, []
         self.right = False
         for message in messages:
             role, content = message["role"], message["content"]
-            if role == before or not content:
+            if role == before:
+                self.neighbours = True
+            elif role == "assistant" and waiting or kind in THINKING or not content:
                 return
             before = role
             if type(content) is str:
-                if calls:
+                if waiting:
                     return
+                kind = "text"
             elif role == "assistant":
                 for block in content:
                     kind = block["type"]
                     if kind == "tool_use":
-                        calls.append(block["id"])
-                    elif calls or kind not in _OF_ASSISTANT:
+                        waiting.add(block["id"])
+                        ids.append(block["id"])
+                    elif waiting or kind not in _OF_ASSISTANT:
                         return
-                if kind in THINKING:
-                    return
-                ids += calls
             else:
-                results = [b["tool_use_id"] for b in content[: len(calls)] if b["type"] == "tool_result"]
-                if results != calls and sorted(results) != sorted(calls):
-                    return
-                for block in content[len(calls) :]:
-                    if block["type"] not in _OF_USER:
+                for block in content:
+                    kind = block["type"]
+                    if kind == "tool_result" and block["tool_use_id"] in waiting:
+                        waiting.remove(block["tool_use_id"])
+                    elif waiting or kind not in _OF_USER:
                         return
-                calls = []
-        self.right, self.role, self.waiting = all_legal(ids), before, calls
+        self.right, self.role, self.kind, self.waiting = all_legal(ids), before, kind, waiting
         self.ids += ids
 
     def is_right(self):
-        return self.right and not self.waiting and len(set(self.ids)) == len(self.ids)
+        return self.right and not self.waiting and self.kind not in THINKING and len(set(self.ids)) == len(self.ids)
 
 
 _OF_ASSISTANT = {"text", "thinking", "redacted_thinking"}
@@ -116,17 +120,16 @@ def answer_every_call(turns, tell):
     """
     answers = one_answer_each(turns, tell)
     messages = []
-    for n, turn in enumerate(turns):
+    for turn, following in zip_longest(turns, turns[1:]):
         if turn.places and turn.places[0] != turn.places[-1]:
-            tell(f"joined messages {turn.places[0]} to {turn.places[-1]}: they are one turn of the {turn.role}'s")
+            tell(JOINED.format(turn.places[0], turn.places[-1], turn.role))
         if turn.role == "user":
             messages.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
-        standing = turns[n + 1].leading_results() if n + 1 < len(turns) else []
-        for blocks in calls_last(turn, tell):
+        standing = following.leading_results() if following else []
+        for blocks, calls in calls_last(turn, tell):
             messages.append(turn.message(blocks))
-            calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
-            if sorted(calls) == sorted(standing):
+            if len(calls) > 1 and sorted(calls) == sorted(standing):
                 calls = standing  # the order of parallel results is free, so it stays
             for name in calls:
                 if name not in answers:
@@ -138,52 +141,58 @@ def answer_every_call(turns, tell):
 
 def one_answer_each(turns, tell):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
-    called = {}
+    called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
+    answers, away = {}, {}  # away: call id -> where its result is, if that is not where it belongs
     for n, turn in enumerate(turns):
-        called.update((block["id"], (n, place)) for block, place in turn.spots() if block["type"] == "tool_use")
-    best = {}
-    for n, turn in enumerate(turns):
-        leading = len(turn.leading_results())
-        for k, (block, place) in enumerate(turn.spots()):
+        leading = turn.role == "user"
+        for block, place in turn.spots() if leading else ():
             if block["type"] != "tool_result":
+                leading = False
                 continue
             name = block["tool_use_id"]
             if name not in called:
                 tell(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
-            call, _ = called[name]
-            worth = (not is_placeholder(block), n > call)
-            if name in best:
-                better = worth > best[name][0]
-                tell(f"dropped a second result of {name} in message {best[name][2] if better else place}")
-                if not better:
+            after_call = n > called[name]
+            if name in answers:
+                found = not is_placeholder(block), after_call
+                if found <= (not is_placeholder(answers[name]), name not in away or away[name][1]):
+                    tell(f"dropped a second result of {name} in message {place}")
                     continue
-            best[name] = worth, block, place, k < leading and n == call + 1
-    for name, (_, _, place, stands_right) in best.items():
-        if not stands_right:
-            tell(f"moved the result of {name} from message {place} to its call in message {called[name][1]}")
-    return {name: block for name, (_, block, _, _) in best.items()}
+                tell(f"took the result of {name} in message {place} instead of the one before")
+                away.pop(name, None)
+            answers[name] = block
+            if not leading or n != called[name] + 1:
+                away[name] = place, after_call
+    asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
+    for name, (place, _) in away.items():
+        tell(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
+    return answers
 
 
 def calls_last(turn, tell):
-    """Rule P3: an assistant's turn with its calls after its text. Thinking keeps its place: after a call it begins a
-    new piece, which gets a message of its own.
+    """Rule P3: an assistant's turn as [(blocks, ids of the calls that end them)]: text goes before calls.
+
+    Thinking keeps its place. After a call it begins a new piece, which becomes a message of its own.
     """
-    pieces, called = [[]], False
+    pieces, called = [([], [])], False
     for block in turn.blocks:
-        if called and block["type"] in THINKING:
-            pieces.append([])
-            called = False
-        called = called or block["type"] == "tool_use"
-        pieces[-1].append(block)
-    ordered = [sorted(piece, key=lambda block: block["type"] == "tool_use") for piece in pieces]
-    if len(pieces) > 1 or ordered != pieces:
+        if block["type"] == "tool_use":
+            called = True
+            pieces[-1][1].append(block)
+        else:
+            if called and block["type"] in THINKING:
+                pieces.append(([], []))
+                called = False
+            pieces[-1][0].append(block)
+    ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
+    if len(pieces) > 1 or ordered[0][0] != turn.blocks:
         tell(f"put the calls of message {turn.places[0]} after what else is said in that turn")
     return ordered
 
 
 def limit_markers(messages, tell):
-    """Rule C8: at most four cache markers; the newest stay."""
+    """Rule C8: at most four cache markers; the newest stay. Changes the blocks."""
     marked = []
     for message in messages:
         for block in message["content"] if isinstance(message["content"], list) else ():

@@ -35,6 +35,8 @@ def plain_messages(messages, tell=lambda line: None, start=0, keep_unsigned_thin
                     blocks.append(block)
                     if markers is not None:
                         markers += _marked(block)
+            if not content and type(content) is list:
+                tell(f"dropped message {index}: it was empty")
             plain.append({"role": role, "content": blocks})
     except NotJson as error:
         raise ValueError(f"message {index} holds {error}: only JSON data can be sent") from None
@@ -54,8 +56,12 @@ def _usual(block):
     if kind == "text" and len(block) == 2:
         text = block.get("text")
         return block.copy() if type(text) is str and text and not text.isspace() else None
-    if kind == "tool_result" and len(block) == 3:
-        return block.copy() if type(block.get("content")) is str and type(block.get("tool_use_id")) is str else None
+    if kind == "tool_result" and (len(block) == 3 or len(block) == 4 and type(block.get("is_error")) is bool):
+        content = block.get("content")
+        usual = (
+            type(content) is str and type(block.get("tool_use_id")) is str and (content or not block.get("is_error"))
+        )
+        return block.copy() if usual else None
     if kind == "tool_use" and len(block) == 4:
         name, arguments = block.get("name"), block.get("input")
         if type(block.get("id")) is str and type(name) is str and 0 < len(name) <= 200 and type(arguments) is dict:
@@ -76,7 +82,7 @@ def _unusual(block, role, where, tell, keep_unsigned_thinking):
         tell(f"removed the citations from the user's text in {where}")  # rule C11
         del block["citations"]
     if keep_unsigned_thinking and block["type"] == "thinking" and isinstance(block.get("thinking"), str):
-        return block
+        return {key: value for key, value in block.items() if isinstance(value, str)}
     return mended(block, where, tell)
 
 

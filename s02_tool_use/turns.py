@@ -4,7 +4,6 @@ From messages to turns and back, and how an assistant's turn may end.
 """
 
 from itertools import groupby
-from operator import itemgetter
 
 from .fields import HOME, SERVER_RESULTS, THINKING
 
@@ -14,6 +13,8 @@ class Turn:
 
     `text` is the content of the message if that was a string, so that it can stay one.
     """
+
+    __slots__ = ("role", "text", "blocks", "places")  # long histories have many turns
 
     def __init__(self, role, text=None):
         self.role, self.text, self.blocks, self.places = role, text, [], []
@@ -32,8 +33,8 @@ class Turn:
 
     def drop(self, numbers):
         """Remove the blocks with these numbers."""
-        for k in sorted(numbers, reverse=True):
-            del self.blocks[k], self.places[k]
+        kept = sorted({*range(len(self.blocks))}.difference(numbers))
+        self.blocks, self.places = [self.blocks[k] for k in kept], [self.places[k] for k in kept]
 
     def message(self, blocks):
         """A message of some of the turn's blocks."""
@@ -41,13 +42,15 @@ class Turn:
         return {"role": self.role, "content": self.text if whole else blocks}
 
 
-def turns_of(messages):
-    """The turns of plain messages. Empty ones are nothing; a block that only the other side may send is its turn."""
+def turns_of(messages, tell=lambda line: None):
+    """The turns of plain messages; empty ones are nothing. Rule P11: a block that one side alone may send is its."""
     turns, turn = [], Turn(None)
     for index, message in enumerate(messages):
         role, content = message["role"], message["content"]
         for block in blocks_of(content):
             home = HOME.get(block["type"], role)
+            if home != role:
+                tell(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
             if home != turn.role:
                 turn = Turn(home, content if isinstance(content, str) else None)
                 turns.append(turn)
@@ -61,14 +64,19 @@ def blocks_of(content):
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def merge_neighbours(messages):
+JOINED = "joined messages {} to {}: they are one turn of the {}'s"
+
+
+def merge_neighbours(messages, tell=lambda line: None):
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
     merged = []
-    for role, group in groupby((message for message in messages if message["content"]), key=itemgetter("role")):
-        first, *more = group
-        content = first["content"]
+    said = ((index, message) for index, message in enumerate(messages) if message["content"])
+    for role, group in groupby(said, key=lambda pair: pair[1]["role"]):
+        (index, message), *more = group
+        content = message["content"]
         if more:
-            content = [block for message in (first, *more) for block in blocks_of(message["content"])]
+            tell(JOINED.format(index, more[-1][0], role))
+            content = [block for _, message in ((index, message), *more) for block in blocks_of(message["content"])]
         merged.append({"role": role, "content": content})
     return merged
 
@@ -88,17 +96,19 @@ def close_turns(messages, tell):
     last = messages[-1] if messages else None
     word_follows = bool(last) and last["role"] == "assistant" and not is_paused(last)  # "Continue."
     for message in reversed(messages):
-        blocks = blocks_of(message["content"])
-        if message["role"] == "user":
-            word_follows = word_follows or any(block["type"] != "tool_result" for block in blocks)
+        content = message["content"]
+        if isinstance(content, str):
+            word_follows = message["role"] == "user"
+        elif message["role"] == "user":
+            word_follows = word_follows or bool(content) and content[-1]["type"] != "tool_result"  # results come first
         else:
-            finished.update(block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS)
-            left = [b for b in blocks if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
-            if len(left) < len(blocks):
+            finished.update([block["tool_use_id"] for block in content if block["type"] in SERVER_RESULTS])
+            left = [b for b in content if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
+            if len(left) < len(content):
                 tell("dropped a server_tool_use whose result never came")
             while left and left[-1]["type"] in THINKING:
                 tell(f"dropped the {left.pop()['type']} that ended an assistant's turn")
-            if len(left) < len(blocks):
+            if len(left) < len(content):
                 message = {"role": "assistant", "content": left}
             word_follows = word_follows and not left
         closed.append(message)

@@ -1,6 +1,7 @@
 """normalize_messages: what holds for every history, and each repair by itself."""
 
 import copy
+import gc
 import json
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s02_tool_use.lab.rules import FIRST_PARTY, STRICT, validate
-from s02_tool_use.messages import CANCELLED, CONTINUE, normalize_messages
+from s02_tool_use.messages import CANCELLED, normalize_messages
 
 many = settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -319,3 +320,324 @@ def test_what_the_api_accepts_by_chance_comes_back_equal_too(history):
     plain = json.loads(json.dumps(history, default=lambda block: block.model_dump(exclude_none=True)))
     if validate(request(plain)) is None:
         assert normalize_messages(plain) == merged(plain)
+
+
+# ---- one repair at a time
+
+Q = {"role": "user", "content": "List the files."}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "ls"}}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.txt"}
+CALL2, RESULT2 = {**CALL, "id": "toolu_2"}, {**RESULT, "tool_use_id": "toolu_2"}
+NONE, NONE2 = ({**r, "content": "(cancelled)", "is_error": True} for r in (RESULT, RESULT2))
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+MARKER = {"type": "ephemeral"}
+
+
+def user(*blocks):
+    return {"role": "user", "content": list(blocks)}
+
+
+def assistant(*blocks):
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def text(words, **more):
+    return {"type": "text", "text": words, **more}
+
+
+def repaired(*history, **options):
+    repairs = []
+    return normalize_messages(list(history), repairs=repairs, **options), repairs
+
+
+# (what comes in, what comes out, the lines of repair)
+REPAIRS = [
+    ([Q, assistant(CALL)], [Q, assistant(CALL), user(NONE)], ["answered toolu_1: (cancelled)"]),
+    (
+        [Q, assistant(CALL), user(text("a")), assistant(text("b")), user(RESULT, text("c"))],
+        [Q, assistant(CALL), user(RESULT, text("a")), assistant(text("b")), user(text("c"))],
+        ["moved the result of toolu_1 from message 4 to its call in message 1"],
+    ),
+    (
+        [Q, assistant(CALL), user(text("a"), RESULT)],
+        [Q, assistant(CALL), user(RESULT, text("a"))],
+        ["moved the result of toolu_1 from message 2 to its call in message 1"],
+    ),
+    (
+        [user(RESULT), Q],
+        [user(text("List the files."))],
+        [
+            "dropped the result of 'toolu_1' in message 0: there is no such call",
+            "joined messages 0 to 1: they are one turn of the user's",
+        ],
+    ),
+    (
+        [Q, assistant(CALL), user(NONE, RESULT)],
+        [Q, assistant(CALL), user(RESULT)],
+        ["took the result of toolu_1 in message 2 instead of the one before"],
+    ),
+    (
+        [Q, assistant(CALL, THINKING, CALL2), user(RESULT, RESULT2, text("a"))],
+        [Q, assistant(CALL), user(RESULT), assistant(THINKING, CALL2), user(RESULT2, text("a"))],
+        ["put the calls of message 1 after what else is said in that turn"],
+    ),
+    (
+        [Q, assistant(CALL, RESULT, text("done"))],
+        [Q, assistant(CALL), user(RESULT), assistant(text("done")), {"role": "user", "content": "Continue."}],
+        [
+            "moved a tool_result block of message 1 to a message of the user's",
+            "added a message of the user's: Continue.",
+        ],
+    ),
+    (
+        [Q, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT)],
+        [
+            Q,
+            assistant(CALL),
+            user(RESULT),
+            assistant({**CALL, "id": "toolu_1_2"}),
+            user({**RESULT, "tool_use_id": "toolu_1_2"}),
+        ],
+        ["renamed the call 'toolu_1' in message 3 to toolu_1_2"],
+    ),
+    (
+        [Q, assistant(CALL, CALL), user(RESULT)],
+        [Q, assistant(CALL), user(RESULT)],
+        ["dropped the second copy of the call toolu_1 in message 1"],
+    ),
+    (
+        [
+            Q,
+            assistant({**CALL, "id": "b:0"}, {**CALL2, "id": "b.0"}),
+            user({**RESULT, "tool_use_id": "b.0"}, {**RESULT2, "tool_use_id": "b:0"}),
+        ],
+        [
+            Q,
+            assistant({**CALL, "id": "b_0"}, {**CALL2, "id": "b_0_2"}),
+            user({**RESULT, "tool_use_id": "b_0_2"}, {**RESULT2, "tool_use_id": "b_0"}),
+        ],
+        ["renamed the call 'b:0' in message 1 to b_0", "renamed the call 'b.0' in message 1 to b_0_2"],
+    ),
+    (
+        [Q, assistant(text(""), CALL), user(RESULT)],
+        [Q, assistant(CALL), user(RESULT)],
+        ["dropped an empty text in message 1"],
+    ),
+    ([{"role": "user", "content": " "}, Q], [Q], ["dropped message 0: it was empty"]),
+    (
+        [Q, assistant({**CALL, "input": None}), user(RESULT)],
+        [Q, assistant({**CALL, "input": {}}), user(RESULT)],
+        ["made the input of a call in message 1 an object"],
+    ),
+    (
+        [Q, assistant({**CALL, "input": '{"path": "a'}), user(RESULT)],
+        [Q, assistant({**CALL, "input": {"invalid_json": '{"path": "a'}}), user(RESULT)],
+        ["made the input of a call in message 1 an object"],
+    ),
+    (
+        [Q, assistant(CALL), user({**RESULT, "content": "", "is_error": True})],
+        [Q, assistant(CALL), user({**RESULT, "content": "(no output)", "is_error": True})],
+        ["gave the empty error in message 2 a text: (no output)"],
+    ),
+    (
+        [Q, assistant(CALL), user({**RESULT, "content": [{"rows": 3}]})],
+        [Q, assistant(CALL), user({**RESULT, "content": [text('{"rows": 3}')]})],
+        ["made a part of a result in message 2 a block of text"],
+    ),
+    (
+        [user({**text("a"), "_id": 1, "cache_control": {**MARKER, "scope": "global"}})],
+        [user(text("a", cache_control=MARKER))],
+        ["removed _id from a text block in message 0", "wrote the cache_control of a text block in message 0 anew"],
+    ),
+    (
+        [{**Q, "ts": 1, "id": "x"}],
+        [Q],
+        ["removed ts, id from message 0"],
+    ),
+    (
+        [{"role": "system", "content": "Be brief."}, assistant(text("Yes?")), Q],
+        [{"role": "user", "content": "Be brief."}, assistant(text("Yes?")), Q],
+        ["made message 0 the user's: a system prompt goes beside the list, into `system`"],
+    ),
+    (
+        [Q, assistant(THINKING), Q],
+        [user(text("List the files."), text("List the files."))],
+        ["dropped the thinking that ended an assistant's turn"],
+    ),
+    ([Q, assistant(SEARCH, FOUND, text("a")), Q], [Q, assistant(SEARCH, FOUND, text("a")), Q], []),
+    ([Q, assistant(SEARCH)], [Q, assistant(SEARCH)], []),
+    (
+        [Q, assistant(text("a"), SEARCH), Q],
+        [Q, assistant(text("a")), Q],
+        ["dropped a server_tool_use whose result never came"],
+    ),
+    (
+        [Q, assistant(SEARCH, text("a"))],
+        [Q, assistant(text("a")), {"role": "user", "content": "Continue."}],
+        ["dropped a server_tool_use whose result never came", "added a message of the user's: Continue."],
+    ),
+    (
+        [
+            user(text("1", cache_control=MARKER), text("2", cache_control=MARKER)),
+            assistant(CALL),
+            user(
+                {**RESULT, "content": [text("3", cache_control=MARKER)]}, *(text(n, cache_control=MARKER) for n in "45")
+            ),
+        ],
+        [
+            user(text("1"), text("2", cache_control=MARKER)),
+            assistant(CALL),
+            user(
+                {**RESULT, "content": [text("3", cache_control=MARKER)]}, *(text(n, cache_control=MARKER) for n in "45")
+            ),
+        ],
+        ["removed the cache_control of an early text block"],
+    ),
+    ([], [{"role": "user", "content": "Continue."}], ["added a message of the user's: Continue."]),
+]
+
+
+@pytest.mark.parametrize(("history", "expected", "lines"), REPAIRS)
+def test_a_fault_is_mended_and_named(history, expected, lines):
+    mended, repairs = repaired(*history)
+    assert mended == expected
+    assert repairs == lines
+
+
+def test_a_placeholder_of_another_program_gives_way_to_the_real_result():
+    for words in (
+        "Tool execution was interrupted before completion.",
+        "[System: Tool execution skipped/interrupted by user. No result provided for tool 'bash'.]",
+        "[migration] Tool result missing",
+        "[Request interrupted by user for tool use]",
+        "Tool execution aborted",
+    ):
+        mended, _ = repaired(Q, assistant(CALL), user({**RESULT, "content": words, "is_error": True}), user(RESULT))
+        assert mended == [Q, assistant(CALL), user(RESULT)], words
+
+
+def test_of_two_real_results_the_first_counts_and_an_error_is_real():
+    error = {**RESULT, "content": "no such file", "is_error": True}
+    assert repaired(Q, assistant(CALL), user(error, RESULT))[0] == [Q, assistant(CALL), user(error)]
+
+
+def test_a_result_before_its_call_counts_only_when_none_comes_after():
+    early = {**RESULT, "content": "early"}
+    assert repaired(Q, user(early), assistant(CALL), user(RESULT))[0][1:] == [assistant(CALL), user(RESULT)]
+    assert repaired(Q, user(early), assistant(CALL), user(NONE))[0][1:] == [assistant(CALL), user(early)]
+
+
+def test_a_turn_that_loses_its_results_still_stands_between_two_turns_of_the_assistant():
+    """Else the two would be one turn, and the text would come before the call that it speaks of."""
+    history = [Q, assistant(CALL), user({**RESULT, "tool_use_id": "gone"}), assistant(text("One file.")), user(RESULT)]
+    mended, _ = repaired(*history)
+    assert mended[1:4] == [assistant(CALL), user(RESULT), assistant(text("One file."))]
+
+
+def test_prefill_keeps_the_last_word_of_the_assistant_and_takes_the_space_at_its_end():
+    assert repaired(Q, {"role": "assistant", "content": "I am \n"}, prefill=True)[0] == [
+        Q,
+        {"role": "assistant", "content": "I am"},
+    ]
+    assert repaired(Q, assistant(THINKING, text("I am ")), prefill=True)[0] == [Q, assistant(text("I am"))]
+    assert repaired(Q, assistant(text("I am"), CALL), prefill=True)[0][-1] == user(NONE)
+
+
+def test_unsigned_thinking_goes_unless_the_endpoint_wants_it():
+    thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
+    history = [Q, assistant(thinking, CALL), user(RESULT)]
+    assert repaired(*history)[0][1] == assistant(CALL)
+    assert repaired(*history, keep_unsigned_thinking=True) == (history, [])
+
+
+def test_an_image_of_openai_becomes_one_of_this_api():
+    url = {"type": "image_url", "image_url": {"url": "https://a.b/c.png"}}
+    assert repaired(user(url))[0] == [user({"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}})]
+    assert repaired(user({"type": "image_url"}, text("a")))[0] == [user(text("a"))]
+
+
+def test_sdk_objects_become_dicts_wherever_they_stand():
+    reply = Message.model_construct(
+        id="msg_1",
+        role="assistant",
+        content=[
+            TextBlock(type="text", text="I look."),
+            ToolUseBlock(type="tool_use", id="toolu_1", name="bash", input={"command": "ls", "limit": None}),
+        ],
+    )
+    nested = {**RESULT, "content": [TextBlock(type="text", text="a.txt")]}
+    mended, repairs = repaired(Q, reply, user(nested))
+    call = {**CALL, "input": {"command": "ls", "limit": None}}
+    assert mended == [Q, assistant(text("I look."), call), user({**RESULT, "content": [text("a.txt")]})]
+    assert repairs == []
+
+
+def test_a_block_that_stands_in_two_places_is_two_blocks_in_the_result():
+    mended, _ = repaired(Q, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT))
+    mended[1]["content"][0]["input"]["command"] = "rm"
+    assert mended[3]["content"][0]["input"] == {"command": "ls"}
+
+
+def test_the_garbage_collector_runs_again_afterwards_also_after_an_error():
+    assert gc.isenabled()
+    repaired(Q)
+    with pytest.raises(ValueError, match="message 0"):
+        repaired(5)
+    assert gc.isenabled()
+
+
+class Opaque:
+    pass
+
+
+nested_deeply = {}
+for _ in range(5000):
+    nested_deeply = {"a": nested_deeply}
+
+
+@pytest.mark.parametrize(
+    ("history", "says"),
+    [
+        ("Hi.", "messages is a str: give a list of messages"),
+        (None, "messages is None: give a list of messages"),
+        ({"role": "user", "content": "Hi."}, "messages is a dict"),
+        ([Q, "Hi."], 'message 1 is a str: give a dict with "role" and "content"'),
+        ([Q, {"role": "user", "content": 5}], "the content of message 1 is an int: give a string or a list of blocks"),
+        ([{"role": "tool", "content": "a"}], 'message 0 has the role \'tool\': give "user" or "assistant"'),
+        ([{"content": "a"}], "message 0 has the role None"),
+        ([{"role": ["user"], "content": "a"}], "message 0 has the role"),
+        ([Q, user(5)], "a block of message 1 is an int: give a dict with a type, or an SDK object"),
+        ([Q] * 1500 + [user(5)], "a block of message 1500 is an int"),
+        ([Q, assistant({**CALL, "input": {"a": Opaque()}})], "message 1 holds an Opaque: only JSON data can be sent"),
+        ([Q, user(text("a", x=Opaque()))], "message 1 holds an Opaque"),
+        ([Q, assistant({**CALL, "input": nested_deeply})], "message 1 is nested too deeply to be sent"),
+    ],
+)
+def test_what_nobody_can_mend_is_an_error_that_names_the_place(history, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        normalize_messages(history)
+
+
+def test_a_list_far_larger_than_a_stretch_is_mended_as_a_whole():
+    """Faults, and a result whose call stands thousands of messages before."""
+    middle = [{"role": role, "content": f"{n}"} for n in range(2000) for role in ("assistant", "user")]
+    mended, repairs = repaired(Q, assistant(CALL), user(text("a")), *middle, user(RESULT))
+    assert mended[2] == user(RESULT, text("a"))
+    assert repairs == [
+        "moved the result of toolu_1 from message 4003 to its call in message 1",
+        "joined messages 4002 to 4003: they are one turn of the user's",
+    ]
+    assert validate(request(mended), STRICT) is None
+
+
+def test_equal_ids_far_apart_are_found():
+    turns = [
+        message
+        for n in range(600)
+        for message in (assistant({**CALL, "id": f"t{n}"}), user({**RESULT, "tool_use_id": f"t{n}"}))
+    ]
+    mended, repairs = repaired(Q, *turns, assistant({**CALL, "id": "t0"}), user({**RESULT, "tool_use_id": "t0"}))
+    assert repairs == ["renamed the call 't0' in message 1201 to t0_2"]
+    assert validate(request(mended), STRICT) is None

@@ -88,6 +88,8 @@ TAGS = (
     "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', "
     "'tool_use', 'web_search_tool_result'"
 )
+UNKNOWN = "found using 'type' does not match any of the expected tags:"
+BASE64 = "messages.0.content.0.image.source.base64"
 R3 = "the directive-only form (content: [] with output_config) is accepted at any position"
 SIGNED = Profile(forged=lambda block: block["signature"] != "sig")
 WITH_SYSTEM = Profile(system_role=True)
@@ -206,8 +208,8 @@ REFUSED = [
     (
         "R2",
         talk(SYSTEM, USER),
-        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an '
-        "input message role.",
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
+        "an input message role.",
     ),
     (
         "R3",
@@ -272,7 +274,7 @@ REFUSED = [
     (
         "C4",
         talk([text("a"), {"type": "image_url"}]),
-        f"messages.0.content.1: Input tag 'image_url' found using 'type' does not match any of the expected tags: {TAGS}",
+        f"messages.0.content.1: Input tag 'image_url' {UNKNOWN} {TAGS}",
     ),
     ("C4", talk([{"type": "text", "text": None}]), "messages.0.content.0.text.text: Input should be a valid string"),
     (
@@ -314,25 +316,23 @@ REFUSED = [
     (
         "C10",
         talk([image(b"", "image/bmp")]),
-        "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or "
-        "'image/webp'",
+        f"{BASE64}.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
     ),
     (
         "C10",
         talk([image(jpeg(10, 10))]),
-        "messages.0.content.0.image.source.base64.data: Image does not match the provided media type image/png",
+        f"{BASE64}.data: Image does not match the provided media type image/png",
     ),
     (
         "C10",
         talk([image(bytes(6_194_361))]),
-        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes",
+        f"{BASE64}: image exceeds 5 MB maximum: 8259148 bytes > 5242880 bytes",
     ),
     *(
         (
             "C10",
             talk([image(picture, kind)]),
-            "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: "
-            "8000 pixels",
+            f"{BASE64}.data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
         )
         for picture, kind in (
             (png(8001, 1), "image/png"),
@@ -343,8 +343,8 @@ REFUSED = [
     (
         "C10",
         talk([image(png(2001, 1))] * 21),
-        "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size for "
-        "many-image requests: 2000 pixels",
+        f"{BASE64}.data: At least one of the image dimensions exceed max allowed size for many-image requests: "
+        "2000 pixels",
     ),
     (
         "C11",
@@ -375,7 +375,8 @@ REFUSED = [
     (
         "P6",
         talk("Hi.", [CALL], [RESULT], user(RESULT)),
-        "messages.3.content.0: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1",
+        "messages.3.content.0: each tool_use must have a single result. "
+        "Found multiple `tool_result` blocks with id: toolu_1",
     ),
     ("P7", talk("Hi.", [CALL, CALL], [RESULT]), "messages.1.content.1: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL], [RESULT], [CALL], [RESULT]), "messages.3.content.0: `tool_use` ids must be unique"),
@@ -411,7 +412,7 @@ REFUSED = [
     (
         "P13",
         talk("Hi.", [{**CALL, "caller": {"type": "me"}}], [RESULT]),
-        "messages.1.content.0.tool_use.caller: Input tag 'me' found using 'type' does not match any of the expected tags: "
+        f"messages.1.content.0.tool_use.caller: Input tag 'me' {UNKNOWN} "
         "'direct', 'code_execution_20250825', 'code_execution_20260120'",
     ),
     (
@@ -435,17 +436,17 @@ REFUSED = [
     (
         "K1",
         talk("Hi.", [CALL], [RESULT], thinking={"type": "enabled", "budget_tokens": 1024}),
-        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is "
-        "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
-        "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` "
+        "is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of "
+        "`tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
         "requirement, disable `thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
     ),
     (
         "K2",
         talk("Hi.", [{**THINKING, "signature": "other"}, CALL], [RESULT]),
-        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
-        "These blocks must remain as they were in the original response.",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+        "modified. These blocks must remain as they were in the original response.",
         SIGNED,
     ),
     (
@@ -499,7 +500,7 @@ def test_every_rule_of_the_table_is_broken_above_and_the_table_has_every_rule():
 
 def test_an_unknown_type_of_tool_is_named_beside_the_known_ones():
     problem = validate(ask(tools=[{"type": "function", "function": {}}]))
-    start = "tools.0: Input tag 'function' found using 'type' does not match any of the expected tags: 'custom', 'bash_20250124', "
+    start = f"tools.0: Input tag 'function' {UNKNOWN} 'custom', 'bash_20250124', "
     assert problem.message.startswith(start)
     assert problem.rule == "U8"
 
@@ -668,7 +669,19 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )
-KEYS = "model tool_choice tools messages system thinking output_config cache_control max_tokens metadata stop_sequences".split()
+KEYS = [
+    "model",
+    "tool_choice",
+    "tools",
+    "messages",
+    "system",
+    "thinking",
+    "output_config",
+    "cache_control",
+    "max_tokens",
+    "metadata",
+    "stop_sequences",
+]
 
 
 @settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

@@ -171,9 +171,9 @@ def own_id(talk):
     seen = set()
     for i, j, block in talk.spots():
         if block["type"] in ("tool_use", "server_tool_use"):
-            if block["id"] in seen:
+            if (block["type"], block["id"]) in seen:
                 yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique", i, j
-            seen.add(block["id"])
+            seen.add((block["type"], block["id"]))
 
 
 def answered_at_once(talk):
