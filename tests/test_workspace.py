@@ -79,6 +79,7 @@ def test_a_path_leads_where_the_system_would_go(workspace, path, leads_to):
         "..",
         "../other",
         "../work-evil/x",
+        "../work-evil/../work/a.txt",  # only a look could tell where that '..' leads
         "/",
         "/etc/passwd",
         "out/x",
@@ -189,6 +190,15 @@ def test_missing_folders_are_made_only_for_writing(workspace):
     with folder_of("a/b/c.txt", create=True) as (_, name):
         assert name == "c.txt"
     assert (workspace / "a" / "b").is_dir()
+
+
+@pytest.mark.parametrize(
+    "path", ["new/" + "é" * 128, "new/" + "d/" * 2100 + "f", "new/\0", "new/\ud800", "new/a/.", "new/../f"]
+)
+def test_a_path_that_cannot_be_written_leaves_no_folders_behind(workspace, path):
+    with pytest.raises(ToolError):
+        run_write(path, "x")
+    assert not list(workspace.iterdir())
 
 
 def test_no_descriptor_is_left_open(workspace):
