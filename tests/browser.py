@@ -229,9 +229,11 @@ class Browser:
         """Press and release keys by name (KEYS), one after the other. "Shift+Tab" holds a key down."""
         for key in keys:
             *held, name = key.split("+")
-            code, number, text = KEYS[name]
+            code, number, text = KEYS.get(name) or (f"Key{name}", ord(name), "")
             event = {"key": text if name == "Space" else name, "code": code, "windowsVirtualKeyCode": number}
             event["modifiers"] = sum({"Alt": 1, "Control": 2, "Shift": 8}[modifier] for modifier in held)
+            if key == "Control+A":  # outside a desktop nobody else turns this key into a command
+                event["commands"] = ["selectAll"]
             self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **event)
             self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
@@ -241,6 +243,14 @@ class Browser:
             event = {"key": letter, "text": letter}
             self.call("Input.dispatchKeyEvent", type="keyDown", **event)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)
+
+    def tab_to(self, label, most=100):
+        """Press Tab until the focus is on the control with this label, as somebody without a mouse would."""
+        for _ in range(most):
+            if self.run(_LABEL) == label:
+                return
+            self.press("Tab")
+        raise AssertionError(f"Tab never came to {label!r}; it is now on {self.run(_LABEL)!r}")
 
     # JupyterLab
 
@@ -256,10 +266,40 @@ class Browser:
     def run_all(self):
         """Run all cells. Returns the errors that cells ended with, as "name: text"."""
         self.run("await jupyterapp.commands.execute('notebook:run-all-cells')")
-        return self.run(
-            _CURRENT + "return panel.context.model.toJSON().cells.flatMap(c => c.outputs || [])"
-            ".filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue)"
+        outputs = (output for cell in self.notebook()["cells"] for output in cell.get("outputs", ()))
+        return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
+
+    def notebook(self):
+        """The notebook as it would be saved."""
+        return self.run(_CURRENT + "return panel.context.model.toJSON()")
+
+    def enter(self, cell):
+        """Put the focus on the first control in the output of the cell with this id."""
+        self.run(
+            _CURRENT + "const cells = panel.content.widgets, at = cells.findIndex(c => c.model.id === cell);"
+            "panel.content.activeCellIndex = at; await panel.content.scrollToItem(at, 'start');"
+            "for (let i = 0; i < 200; i++) {"
+            "  const all = cells[at].node.querySelector('.jp-OutputArea').querySelectorAll('button, input, select');"
+            "  const first = [...all].find(e => e.offsetParent && !e.disabled); if (first) { first.focus(); return; }"
+            "  await new Promise(done => setTimeout(done, 50)); }"
+            "throw Error('no control in ' + cell)",
+            cell=cell,
         )
+
+    def output(self, cell):
+        """The text of the output of the cell with this id."""
+        return self.run(
+            _CURRENT + "const found = panel.content.widgets.find(c => c.model.id === cell).node;"
+            "return [...found.querySelectorAll('.jp-OutputArea-output')].map(e => e.innerText).join('\\n')",
+            cell=cell,
+        )
+
+    def wait_for_output(self, cell, text, seconds=PATIENCE):
+        """Wait until this text stands in the output of a cell."""
+        try:
+            return wait_for(repr(text), lambda: text in self.output(cell), seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it shows:\n{self.output(cell)}") from None
 
     def save(self):
         self.run(_CURRENT + "await panel.context.save()")
@@ -271,7 +311,8 @@ class Browser:
     def theme(self, dark):
         name = "JupyterLab Dark" if dark else "JupyterLab Light"
         self.run("await jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name=name)
-        self.wait("the theme", "return document.body.dataset.jpThemeLight === light", light="false" if dark else "true")
+        done = "return document.body.dataset.jpThemeLight === light && !document.getElementById('jupyterlab-splash')"
+        self.wait("the theme", done, light="false" if dark else "true")
 
     def text(self, selector=".jp-NotebookPanel:not(.lm-mod-hidden)"):
         """The text of the page, or of the first element that the selector finds."""
@@ -293,6 +334,13 @@ class Browser:
         path.write_bytes(base64.b64decode(picture["data"]))
 
 
+# What the control with the focus is called: what stands on it, or beside it.
+_LABEL = """
+const e = document.activeElement, box = e.closest('.jupyter-widgets');
+if (e.tagName === 'BUTTON') return e.innerText.trim();
+if (e.type === 'checkbox') return e.closest('label').innerText.trim();
+return (box?.querySelector('label')?.innerText || e.placeholder || '').trim()
+"""
 # The notebook that is open, in JavaScript.
 _CURRENT = "const app = window.jupyterapp, panel = app?.shell?.currentWidget;"
 

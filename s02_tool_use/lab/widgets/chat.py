@@ -7,10 +7,9 @@ import ipywidgets
 from .. import conversation, page, show
 from ..page import Page
 from ..session import ASK_BEFORE, Session
-from .panel import Drawing, Panel, button, guarded, row
+from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
 
 REDRAW = 0.1  # seconds between two drawings of a text that is arriving
-SUBMIT = 0.2  # seconds after Enter: the last letters may be on their way from the page
 
 
 class Chat(Panel):
@@ -25,10 +24,9 @@ class Chat(Panel):
         self.turns = ipywidgets.VBox()
         # In a reversed column the page stays at its end by itself, as a conversation should.
         scroll = ipywidgets.Layout(display="flex", flex_flow="column-reverse", overflow="auto", max_height="520px")
-        self.prompt = ipywidgets.Text(
-            placeholder="Write to the agent, then press Enter", layout=ipywidgets.Layout(flex="1")
-        )
-        self.prompt._submission_callbacks.register_callback(lambda _: self._submitted())
+        hint = "Write to the agent, then press Enter"
+        self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
+        self.prompt._submission_callbacks.register_callback(self._send)  # Enter, and not the leaving of the field
         self.send_button = button("Send", self._send, button_style="primary")
         self.stop_button = button("Stop", self._stop, "Stop; the conversation stays valid", disabled=True)
         self.new_button = button("New conversation", self._reset)
@@ -46,7 +44,7 @@ class Chat(Panel):
             layout=ipywidgets.Layout(display="none"),
         )
         self.status, self.link = Drawing(), Drawing()
-        self._text, self._answer, self._waits, self._calls = "", None, False, {}
+        self._text, self._answer, self._waits, self._calls, self._turn = "", None, False, {}, None
         prompt = ipywidgets.HBox(
             [self.prompt, self.send_button, self.stop_button], layout=ipywidgets.Layout(width="100%")
         )
@@ -72,10 +70,7 @@ class Chat(Panel):
 
     # What the buttons do
 
-    def _submitted(self):
-        self.later(SUBMIT, self._send)
-
-    @guarded
+    @after_typing
     def _send(self):
         prompt = self.prompt.value
         self.link.draw("")
@@ -120,6 +115,9 @@ class Chat(Panel):
             self.complain(f"This could not be drawn: {type(error).__name__}: {error}")
 
     def _on_prompt(self, prompt):
+        self._turn = ipywidgets.VBox()  # of its own, so that the hundredth costs no more than the tenth
+        self.turns.children = (*self.turns.children, self._turn)
+        self._calls = {}
         self._add(page.bar(f"<b>you</b>{page.code(prompt, prose=True)}", page.COLOURS[0]))
         self._draw()
 
@@ -175,13 +173,12 @@ class Chat(Panel):
 
     def _add(self, drawn):
         child = Drawing(drawn)
-        self.turns.children = (*self.turns.children, child)
+        self._turn.children = (*self._turn.children, child)
         return child
 
     def _draw(self):
         session = self.session
         self.question.layout.display = "" if session.question else "none"
-        self.send_button.disabled = self.new_button.disabled = session.busy
         self.stop_button.disabled = not session.busy
         doing = "waits for you" if session.question else "at work ..." if session.busy else "ready"
         used = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in session.tokens.items() if number)

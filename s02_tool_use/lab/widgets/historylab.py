@@ -1,4 +1,6 @@
-"""HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says before and after."""
+"""HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says to both."""
+
+import re
 
 import ipywidgets
 
@@ -6,7 +8,7 @@ from .. import conversation, page, show
 from ..histories import api_says, histories
 from ..page import Page
 from ..passes import PASSES, mend, pasted
-from .panel import Drawing, Panel, guarded, row
+from .panel import Drawing, Panel, guarded, row, switch, typed
 
 HALF = {"width": "48%", "min_width": "24em"}
 
@@ -23,15 +25,9 @@ class HistoryLab(Panel):
         self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], description="History")
         self.case.value = "(your own)" if own else case
         self.why = Drawing()
-        self.text = ipywidgets.Textarea(description="Messages", rows=8, continuous_update=False)
-        self.text.layout = ipywidgets.Layout(width="auto")
+        self.text = typed(ipywidgets.Textarea, "Messages", rows=8)
         self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
-        self.switches = {
-            name: ipywidgets.Checkbox(
-                value=True, description=says, indent=False, layout=ipywidgets.Layout(width="auto")
-            )
-            for name, says in PASSES.items()
-        }
+        self.switches = {name: switch(says) for name, says in PASSES.items()}
         self.before, self.mended = Drawing(), Drawing()
         for place in (self.before, self.mended):
             place.layout = ipywidgets.Layout(**HALF)
@@ -56,9 +52,7 @@ class HistoryLab(Panel):
     @guarded
     def _changed(self):
         why = self._case.get("why", "")
-        links = " ".join(
-            f'<a href="{page.escape(url)}" target="_blank">report</a>' for url in self._case.get("source", ())
-        )
+        links = " ".join(_link(address) for address in self._case.get("source", ()))
         self.why.draw(f"{page.escape(why)} {links}" if why else "")
         for place, drawn in zip((self.before, self.mended, self.repairs), self._pages(), strict=True):
             place.draw(drawn)
@@ -90,6 +84,11 @@ class HistoryLab(Panel):
             f"{page.badge(name, page.GREEN if good else page.RED)} The API: {page.escape(said)}", page.GREY
         )
         return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
+
+
+def _link(address):
+    name = re.sub(r"https://github.com/(.+?)/(?:issues|pull)/(\d+).*", r"\1#\2", address)
+    return f'<a href="{page.escape(address)}" target="_blank" style="text-decoration:underline">{page.escape(name)}</a>'
 
 
 def _json(value):

@@ -117,10 +117,34 @@ def guarded(method):
     return callback
 
 
+SETTLE = 0.1  # seconds: what was typed and the click may come through different threads
+
+
+def after_typing(method):
+    """A guarded callback that reads what was typed: it waits until that is here."""
+    callback = guarded(method)
+    return lambda self, *_: self.later(SETTLE, lambda: callback(self))
+
+
 def button(label, callback, tooltip="", **options):
     made = ipywidgets.Button(description=label, tooltip=tooltip, layout=ipywidgets.Layout(width="auto"), **options)
     made.on_click(callback)
     return made
+
+
+def typed(made, label="", **options):
+    """A field for text, Text or Textarea. Its value comes from the page when it is left, or on Enter, and all at once.
+
+    Letter by letter it would come late: a click that follows at once would be here before the last letters.
+    """
+    layout = options.pop("layout", None) or ipywidgets.Layout(width="auto")
+    return made(description=label, continuous_update=False, layout=layout, **options)
+
+
+def switch(label):
+    """A box to tick, on at first."""
+    layout = ipywidgets.Layout(width="auto", margin="2px 16px 2px 0")
+    return ipywidgets.Checkbox(value=True, description=label, indent=False, layout=layout)
 
 
 def row(*parts):

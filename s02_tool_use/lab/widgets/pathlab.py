@@ -5,7 +5,7 @@ import ipywidgets
 from .. import escapes, page
 from ..page import Page
 from ..table import show_table
-from .panel import Drawing, Panel, choice, guarded, row
+from .panel import Drawing, Panel, choice, guarded, row, switch
 
 COLOURS = {"inside": page.GREEN, "refused": page.GREY, "ESCAPED": page.RED}
 
@@ -21,10 +21,7 @@ class PathLab(Panel):
         self.kind = choice("It is a", ["path", "pattern"], value=kind)
         self.text = ipywidgets.Text(value=text, description="Text", placeholder="what a model sends")
         self.examples = ipywidgets.Dropdown(description="Examples", options=self._examples())
-        self.layouts = [
-            ipywidgets.Checkbox(value=True, description=label, indent=False, layout=ipywidgets.Layout(width="auto"))
-            for label in ("a neighbour: work-evil", "links in the workspace")
-        ]
+        self.layouts = [switch("a neighbour: work-evil"), switch("links in the workspace")]
         self.place, self.table = Drawing(), Drawing()
         self.kind.observe(self._switched, "value")
         self.examples.observe(self._chosen, "value")

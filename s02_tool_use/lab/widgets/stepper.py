@@ -8,7 +8,7 @@ from ... import dispatch
 from .. import conversation, page, show
 from ..page import Page
 from ..runs import Run
-from .panel import Drawing, Panel, button, choice, guarded, row
+from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
 VIEWS = ("messages", "what changed", "on the wire", "handler")
 
@@ -37,7 +37,7 @@ class Stepper(Panel):
         self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
         self.view = choice("Show", VIEWS)
         self.says, self.shown = Drawing(), Drawing()
-        self.text = ipywidgets.Textarea(description="Edit", layout=ipywidgets.Layout(width="auto"))
+        self.text = typed(ipywidgets.Textarea, "Edit")
         self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
         self.editor = ipywidgets.VBox([self.text, row(self.use_button)])
         self._drawing = False
@@ -80,7 +80,7 @@ class Stepper(Panel):
         self._idle()
         self._add(self.run.fork())
 
-    @guarded
+    @after_typing
     def _use(self):
         self._idle()
         if self.run.at < len(self.run.stages) - 1:  # what came after it stays, in the run that it belongs to
@@ -119,7 +119,9 @@ class Stepper(Panel):
         self._draw()
 
     def _go(self, move):
-        self._idle()
+        # The buttons stay switched on while something runs: one that is switched off would lose the keyboard's focus.
+        if self.busy:
+            return
         if self.run.at < len(self.run.stages) - 1 and move == self.run.forward:
             move()  # it is there already
             self._draw()
@@ -144,9 +146,7 @@ class Stepper(Panel):
         self.editor.layout.display = "" if editable is not None and not run.saved else "none"
         self.text.value = "" if editable is None else json.dumps(editable, ensure_ascii=False, indent=2)
         self.text.rows = min(12, self.text.value.count("\n") + 2)
-        self.back_button.disabled = self.busy or run.at == 0
-        self.forward_button.disabled = self.end_button.disabled = self.busy or run.ended
-        self.fork_button.disabled = self.busy or run.client is None
+        self.fork_button.disabled = run.client is None
         self.stop_button.disabled = not self.busy
 
     def _view(self, stage):
@@ -192,7 +192,7 @@ def _about(stage):
 def _wire(stage):
     if stage.wire is None:
         return Page("Nothing goes over the wire here.", "<i>Nothing goes over the wire here.</i>")
-    return Page(_json(stage.wire), page.code(_json(stage.wire)))
+    return Page(_json(stage.wire), page.code(_json(stage.wire), fold=10_000))
 
 
 def _run_name(number, run):

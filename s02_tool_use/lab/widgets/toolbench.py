@@ -5,7 +5,9 @@ import ipywidgets
 from ... import dispatch
 from .. import conversation, forms, page, show
 from ..page import Page
-from .panel import Drawing, Panel, button, choice, guarded, row
+from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
+
+WIDTH = {"width": "60em", "max_width": "100%"}
 
 
 class ToolBench(Panel):
@@ -49,9 +51,7 @@ class ToolBench(Panel):
         self.result = None
         self._draw()
         self.fields = {field.name: _part(field) for field in forms.fields_of(tool)}
-        self.json = ipywidgets.Textarea(
-            value="{}", description="input", rows=5, layout=ipywidgets.Layout(width="60em", max_width="100%")
-        )
+        self.json = typed(ipywidgets.Textarea, "input", value="{}", rows=5, layout=ipywidgets.Layout(**WIDTH))
         self._switched()
 
     @guarded
@@ -63,7 +63,7 @@ class ToolBench(Panel):
         else:
             self.form.children = list(self.fields.values()) or [Drawing("<i>This tool takes no input.</i>")]
 
-    @guarded
+    @after_typing
     def _run(self):
         if self.raw.value == "JSON":
             arguments = forms.parsed(self.json.value)
@@ -78,7 +78,7 @@ class ToolBench(Panel):
             self._runs += 1
 
     def _draw(self):
-        self.run_button.disabled, self.stop_button.disabled = self.busy, not self.busy
+        self.stop_button.disabled = not self.busy
         self.shown.draw("<i>It runs ...</i>" if self.busy else self._drawn() if self.result else "")
 
     def _drawn(self):
@@ -104,7 +104,6 @@ def _part(field):
     made = ipywidgets.Textarea if long else ipywidgets.Text
     extra = {"rows": 3} if long else {}
     hint = field.description or {"string": ""}.get(field.kind, field.kind)
-    layout = ipywidgets.Layout(width="60em", max_width="100%")
-    return made(
-        value="", description=name, placeholder=hint, style=style, layout=layout, tooltip=field.description, **extra
-    )
+    layout = ipywidgets.Layout(**WIDTH)
+    options = {"placeholder": hint, "style": style, "layout": layout, "tooltip": field.description, **extra}
+    return typed(made, name, **options)
