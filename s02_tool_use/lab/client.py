@@ -8,6 +8,8 @@ import os
 import weakref
 from urllib.parse import urlsplit
 
+from .recording import Recorder, RecordingError
+from .replay import Replay
 from .server import Server
 from .understudy import Scripted, Understudy
 
@@ -34,27 +36,33 @@ class SettingsError(ValueError):
         return [f"SettingsError: {self}"]
 
 
-def connect(script=None):
+def connect(script=None, *, record=None, replay=None):
     """Return (client, model): a real `anthropic.Anthropic`, and the name to pass as `model=`. Prints who answers.
 
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
     a key or a base URL decides: the file .env, searched from the current folder upwards, then the environment. Key and
     address always come from the same place, so that no key is sent to a server that it was not meant for. If neither
-    names one, or if the environment sets S02_OFFLINE, the understudy answers, offline. Raises SettingsError for
-    settings that cannot work.
+    names one, or if the environment sets S02_OFFLINE, the understudy answers, offline.
+
+    `record` names a file to which all that is sent and received is appended, without the key. `replay` names such a
+    file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
+    Raises SettingsError or RecordingError for what cannot work, with what to do.
     """
+    if replay is not None:
+        return _replayed(replay, script, record)
+    recorder = Recorder(record, _secrets()) if record is not None else None
+    found, where, note = ({}, "", "") if script is not None else _settings()
     if script is not None:
-        client = _offline(Scripted(script))
-        print("Offline: no language model answers here, the lines of the script do.")
-        return client, Scripted.name
-    found, where, note = _settings()
-    if found:
-        client, model, said = _live(found, where)
-        print(said)
-        return client, model
-    client = _offline(Understudy())
-    print(f"Offline: no language model answers here, rules do. {note}")
-    return client, Understudy.name
+        client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
+        said = "Offline: no language model answers here, the lines of the script do."
+    elif found:
+        client, model, said = _live(found, where, recorder)
+        by = "endpoint"
+    else:
+        client, model, by = _offline(Understudy(), recorder), Understudy.name, "rules"
+        said = f"Offline: no language model answers here, rules do. {note}"
+    print(f"{said} {recorder.begin(model, by)}" if recorder else said)
+    return client, model
 
 
 def exchanges(client):
@@ -63,20 +71,41 @@ def exchanges(client):
     return list(seat.exchanges) if seat else []
 
 
-def _offline(answerer):
+def departures(client):
+    """Where the requests of a replay departed from the recording: a line for each, the oldest first."""
+    seat = _server and _server.seats.get(client.api_key)
+    return list(getattr(seat.answerer, "departures", [])) if seat else []
+
+
+def _replayed(path, script, record):
+    if record is not None:
+        raise RecordingError("Give record= or replay=, not both: what a replay answers is recorded already.")
+    if script is not None:
+        raise RecordingError("Give a script or replay=, not both: a replay answers from its file.")
+    replay = Replay(path)
+    client = _offline(replay, replay)
+    print(replay.said)
+    return client, replay.name
+
+
+def _offline(answerer, watcher=None):
     global _server
     if _server is None or not _server.alive:  # a forked child has the module, but not the thread
         _server = Server(Understudy()).start()
         atexit.register(_server.close)
-    return _client(base_url=_server.url, api_key=_server.add(answerer), max_retries=0)
+    return _client(watcher, base_url=_server.url, api_key=_server.add(answerer), max_retries=0)
 
 
-def _client(**options):
+def _client(watcher, **options):
+    """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
     import anthropic
 
-    if not _is_local(options["base_url"]):
+    is_local = _is_local(options["base_url"])
+    if not is_local and watcher is None:
         return anthropic.Anthropic(**options)
-    http_client = anthropic.DefaultHttpxClient(trust_env=False)  # no proxy may catch calls that stay on this machine
+    http_client = anthropic.DefaultHttpxClient(trust_env=not is_local)  # no proxy may catch what stays on this machine
+    if watcher is not None:
+        watcher.attach(http_client)
     client = anthropic.Anthropic(**options, http_client=http_client)
     weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
     return client
@@ -90,16 +119,16 @@ def _is_local(url):
     return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
 
 
-def _live(found, where):
+def _live(found, where, recorder=None):
     base_url, model = _base_url(found, where), _clean(found, where, "model")
     key, token = _key(found, where, "key"), _key(found, where, "token")
     if not model:
         raise SettingsError(f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer.")
     if key or not token:
-        client = _client(base_url=base_url, api_key=key or NO_KEY)
+        client = _client(recorder, base_url=base_url, api_key=key or NO_KEY)
         with_key = f"{found['key'][0]} from {where}" if key else f"no key, address from {where}"
     else:
-        client = _client(base_url=base_url, auth_token=token)
+        client = _client(recorder, base_url=base_url, auth_token=token)
         with_key = f"{found['token'][0]} from {where}"
     host = urlsplit(base_url).netloc.rpartition("@")[2]
     return client, model, f"Live: {model} at {host} answers ({with_key})."
@@ -122,6 +151,17 @@ def _settings():
             model = _found(file).get("model")  # no secret: .env may name the model for a key of the environment
             return found | ({"model": model} if model else {}), where, ""
     return {}, "", note
+
+
+def _secrets():
+    """Every key, token and password that stands in .env or in the environment, in use or not."""
+    for values in (_dotenv(), os.environ):
+        for role, name in ((role, name) for role, names in NAMES.items() for name in names):
+            value = (values.get(name) or "").strip(QUOTES + " ")
+            if role in ("key", "token") and value not in (PLACEHOLDER, NO_KEY):
+                yield value
+            elif role == "base_url" and "@" in value:
+                yield from filter(None, value.partition("://")[2].rpartition("@")[0].split(":", 1))
 
 
 def _found(values):

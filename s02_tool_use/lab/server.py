@@ -96,7 +96,9 @@ class Handler(BaseHTTPRequestHandler):
             raise ApiError(405, "Method Not Allowed")
         if not self.headers.get("anthropic-version"):
             raise ApiError(400, "anthropic-version: header is required")
-        if path == "/v1/messages":
+        if hasattr(self.seat.answerer, "respond"):
+            self._replay(path)
+        elif path == "/v1/messages":
             self._messages(self._json())
         elif path == "/v1/messages/count_tokens":
             request = self._json()
@@ -208,6 +210,16 @@ class Handler(BaseHTTPRequestHandler):
                 time.sleep(reply["slow"])
             self._send_json(200, message, half=reply.get("break_off") or reply.get("hang_up"))
 
+    def _replay(self, path):
+        """A replay knows whole responses: they are sent as they were recorded."""
+        request = self._json() if self.body else None
+        answer = self.seat.answerer.respond(self.command, path, request, self._judge)
+        if answer.status is None:
+            self.close_connection = True
+        else:
+            self.request_id = answer.headers.get("request-id")
+            self._send_pieces(answer.status, answer.headers, answer.pieces, whole=answer.whole)
+
     def _models(self, wanted):
         name = getattr(self.seat.answerer, "name", "offline")
         model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
@@ -254,25 +266,30 @@ class Handler(BaseHTTPRequestHandler):
         self._send_error(ApiError(int(code), message or "Bad Request"))
 
     def _send_stream(self, message, rest, reply):
-        """Event by event, each a chunk of its own: so a client can tell a stream that ended from one that broke."""
+        """Event by event: a fault that a scenario asks for comes in the middle."""
         events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
-        chunked = self.request_version != "HTTP/1.0"
-        self.close_connection = self.close_connection or not chunked or bool(reply.get("hang_up"))
-        headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        self._send_head(200, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
+        self.request_id = self.request_id or self.seat.request_id()
         if any(reply.get(fault) for fault in ("break_off", "hang_up", "stream_error")):
             events = events[: len(events) // 2]
         if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
             text = reply.get("message", "Overloaded")
             events.append(wire.sse("error", wire.error_body(200, text, self.request_id, reply["stream_error"])))
-        self.sent = events
-        self._record(200)
-        for event in events:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event) if chunked else event)
-            if reply.get("slow"):
+        headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+        self._send_pieces(200, headers, events, whole=not reply.get("hang_up"), slow=reply.get("slow"))
+
+    def _send_pieces(self, status, headers, pieces, *, whole=True, slow=None):
+        """Each piece a chunk of its own: so a client can tell a body that ended from one that broke."""
+        chunked = self.request_version != "HTTP/1.0"
+        self.close_connection = self.close_connection or not chunked or not whole
+        self._send_head(status, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
+        self.sent = pieces
+        self._record(status)
+        for piece in filter(None, pieces):  # an empty chunk would be the last
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            if slow:
                 self.wfile.flush()
-                time.sleep(reply["slow"])
-        if chunked and not reply.get("hang_up"):
+                time.sleep(slow)
+        if chunked and whole:
             self.wfile.write(b"0\r\n\r\n")
 
     def _record(self, status):
