@@ -45,14 +45,23 @@ def loop_in_comprehension():
     return [x + 1 for x in iter(int, 1)]
 
 
+not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws nothing in between two try blocks")
+
+
 @pytest.mark.parametrize(
-    "function", [loop, loop_that_catches_exceptions, loop_with_a_bare_except, loop_in_comprehension]
+    "function",
+    [
+        loop,
+        loop_that_catches_exceptions,
+        pytest.param(loop_with_a_bare_except, marks=not_3_10),
+        loop_in_comprehension,
+    ],
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
     monkeypatch.setattr(calling, "GRACE", 10.0)
     before = threading.active_count()
     outcome = calling.call(function, deadline=0.2)
-    assert outcome.late.startswith("no answer")
+    assert outcome.late == "no answer after 0 seconds: stopped"
     assert outcome.value is None
     assert threading.active_count() == before
 
@@ -73,7 +82,7 @@ def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
     wake = threading.Event()
     start = time.monotonic()
     outcome = calling.call(wake.wait, deadline=0.1)
-    assert outcome.late
+    assert "it still runs" in outcome.late
     assert time.monotonic() - start < 30
     wake.set()
 

@@ -170,7 +170,7 @@ class _Trial:
     def _details(self, prop, case, outcome, value):
         """The pairs that tell what is wrong with an outcome."""
         if outcome.late:
-            yours = f"{outcome.late}: stopped. An endless loop, or a wait for what never comes?"
+            yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
         elif outcome.error is not None and self.gave and self.gave[-1] is not outcome.error:
             yours = shown(self.gave[-1])  # it gave something from which ours could not go on
         elif outcome.error is not None:
