@@ -21,7 +21,7 @@ NOTEBOOKS = {
     "09": ("capstone", ["grep", "grep_tool"]),
 }
 # What a cell prints for the reader to predict -> its module.
-CASES = {"REPLIES": "bash", "PATHS": "paths", "DUTIES": "sdk"}
+CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
 

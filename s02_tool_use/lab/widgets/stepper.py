@@ -8,6 +8,7 @@ from ... import dispatch
 from .. import conversation, page, show
 from ..page import Page
 from ..runs import Run
+from ..table import show_table
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
 VIEWS = ("messages", "what changed", "on the wire", "handler")
@@ -54,10 +55,14 @@ class Stepper(Panel):
         return conversation.plain(self.run.stage.messages)
 
     def twin(self):
-        stage = self.run.stage
-        head = f"Stepper at step {self.run.at}: {stage.title}. {stage.says}"
-        drawn = show.show_messages(stage.messages)
-        return Page(f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}")
+        stages, stage = self.run.stages, self.run.stage
+        if not self.run.saved:
+            stages = stages[: self.run.at + 1]
+        rows = [[number, one.title, one.says] for number, one in enumerate(stages)]
+        steps, drawn = show_table(["step", "what happened", ""], rows), show.show_messages(stages[-1].messages)
+        head = f"Stepper at step {self.run.at}: {stage.title}"
+        html = f"<p><i>{page.escape(head)}</i></p>{steps.html}{drawn.html}"
+        return Page(f"{head}\n{steps.text}\n{drawn.text}", html)
 
     # What the buttons do
 
