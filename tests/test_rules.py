@@ -438,8 +438,8 @@ REFUSED = [
         talk("Hi.", [CALL], [RESULT], thinking={"type": "enabled", "budget_tokens": 1024}),
         "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` "
         "is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of "
-        "`tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-        "requirement, disable `thinking`. Please consult our documentation at "
+        "`tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid "
+        "this requirement, disable `thinking`. Please consult our documentation at "
         "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
     ),
     (

@@ -6,7 +6,7 @@ make a conversation. Left out: what only the API's side can know, such as token 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from s02_tool_use.fields import HOME, SERVER_RESULTS, THINKING
 
@@ -92,11 +92,14 @@ def _problems(request, profile):
 
 @dataclass
 class Talk:
-    """A request as its conversation: `turns` is [(role, spots)], and a spot is (message index, block index, block)."""
+    """A request as its conversation. `turns` is [(role, spots)], and a spot is (message index, block index, block);
+    `indexes` has the messages of each turn, empty ones too.
+    """
 
     request: dict
     profile: Profile
     turns: list = field(default_factory=list)
+    indexes: list = field(default_factory=list)
 
     def __post_init__(self):
         self.messages = self.request["messages"]
@@ -107,10 +110,12 @@ class Talk:
         for i, message in enumerate(self.messages):
             if not (self.profile.combine and self.turns and self.turns[-1][0] == message["role"]):
                 self.turns.append((message["role"], []))
+                self.indexes.append((message["role"], []))
             content = message["content"]
             if isinstance(content, str):
                 content = [{"type": "text", "text": content}] if content else []
             self.turns[-1][1].extend((i, j, block) for j, block in enumerate(content))
+            self.indexes[-1][1].append(i)
 
     def spots(self):
         return (spot for _, spots in self.turns for spot in spots)
@@ -121,18 +126,14 @@ class Talk:
 
 def has_content(talk):
     """C1. A user's turn is not empty, though a message in it may be. No assistant's message is, but for the last."""
-    i = 0
-    for role, spots in talk.turns:
-        count = 1
-        while talk.profile.combine and i + count < len(talk.messages) and talk.messages[i + count]["role"] == role:
-            count += 1
-        empty = [k for k in range(i, i + count) if not talk.messages[k]["content"]]
-        if role == "user" and not spots:
-            yield "C1", f"messages.{i}: user messages must have non-empty content", i
+    said = {i for i, _, _ in talk.spots()}
+    for role, indexes in talk.indexes:
+        empty = [i for i in indexes if i not in said]
+        if role == "user" and len(empty) == len(indexes):
+            yield "C1", f"messages.{empty[0]}: user messages must have non-empty content", empty[0]
         if role == "assistant" and empty and empty[0] < len(talk.messages) - 1:
             text = "all messages must have non-empty content except for the optional final assistant message"
             yield "C1", f"messages.{empty[0]}: {text}", empty[0]
-        i += count
 
 
 def has_text(talk):
@@ -177,54 +178,61 @@ def own_id(talk):
 
 
 def answered_at_once(talk):
-    """The pairing rule. P1 to P4: the calls that end an assistant's turn are answered by the results that begin the
-    user's next turn, in any order. A call with anything after it, or a result with anything before it, does not count.
-    P5: no result without a call in the turn before. P6: no second result.
-    """
-    calls = set()
-    for n, (role, spots) in enumerate(talk.turns):
+    """The pairing rule, turn by turn: the assistant's calls against the results in the user's turn after them."""
+    nobody = ("user", [])
+    for (_, before), (role, spots), (next_role, after) in zip(
+        [nobody, *talk.turns], talk.turns, [*talk.turns[1:], nobody], strict=False
+    ):
         if role == "assistant":
-            following = talk.turns[n + 1][1] if n + 1 < len(talk.turns) and talk.turns[n + 1][0] == "user" else []
-            answered = {block["tool_use_id"] for _, _, block in _leading(following, "tool_result")}
-            last = len(list(_leading(reversed(spots), "tool_use")))
-            calls = {block["id"] for _, _, block in spots if block["type"] == "tool_use"}
-            open_calls = [
-                (i, j, block["id"])
-                for place, (i, j, block) in enumerate(spots)
-                if block["type"] == "tool_use" and (place < len(spots) - last or block["id"] not in answered)
-            ]
-            if open_calls:
-                i, j, _ = open_calls[0]
-                text = (
-                    "`tool_use` ids were found without `tool_result` blocks immediately after: "
-                    f"{', '.join(name for _, _, name in open_calls)}. "
-                    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-                )
-                yield "P1", f"messages.{i}: {text}", i, j
+            yield from _open_calls(spots, after if next_role == "user" else [])
+        elif role == "user":
+            yield from _stray_results(spots, before)
+
+
+def _open_calls(spots, following):
+    """P1 to P4. Calls that end the assistant's turn are answered by results that begin the user's, in any order.
+    A call with anything after it does not end its turn, and a result with anything before it does not begin one.
+    """
+    answered = {block["tool_use_id"] for _, _, block in _leading(following, "tool_result")}
+    ending = len(spots) - len(list(_leading(reversed(spots), "tool_use")))
+    open_calls = [
+        (i, j, block["id"])
+        for k, (i, j, block) in enumerate(spots)
+        if block["type"] == "tool_use" and (k < ending or block["id"] not in answered)
+    ]
+    if open_calls:
+        i, j, _ = open_calls[0]
+        text = (
+            "`tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{', '.join(name for _, _, name in open_calls)}. "
+            "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+        )
+        yield "P1", f"messages.{i}: {text}", i, j
+
+
+def _stray_results(spots, before):
+    """P5, P6. A result answers a call of the turn before, and no call has two results."""
+    calls = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
+    seen = set()
+    for i, j, block in spots:
+        if block["type"] != "tool_result":
             continue
-        seen = set()
-        for i, j, block in spots:
-            if block["type"] != "tool_result":
-                continue
-            name = block["tool_use_id"]
-            if name in seen:
-                text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: " + name
-                yield "P6", f"messages.{i}.content.{j}: {text}", i, j
-            elif name not in calls:
-                text = (
-                    f"unexpected `tool_use_id` found in `tool_result` blocks: {name}. "
-                    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-                )
-                yield "P5", f"messages.{i}.content.{j}: {text}", i, j
-            seen.add(name)
-        calls = set()
+        name = block["tool_use_id"]
+        if name in seen:
+            text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: " + name
+            yield "P6", f"messages.{i}.content.{j}: {text}", i, j
+        elif name not in calls:
+            text = (
+                f"unexpected `tool_use_id` found in `tool_result` blocks: {name}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            )
+            yield "P5", f"messages.{i}.content.{j}: {text}", i, j
+        seen.add(name)
 
 
 def _leading(spots, kind):
-    for spot in spots:
-        if spot[2]["type"] != kind:
-            return
-        yield spot
+    """The spots with which a turn begins, as long as they are of this kind."""
+    return takewhile(lambda spot: spot[2]["type"] == kind, spots)
 
 
 def alternating(talk):

@@ -3,19 +3,24 @@
 Each check yields (rule, message, message index, block index). What blocks mean to each other is rules.py.
 """
 
-import re
-
 from s02_tool_use.fields import CALLERS, FIELDS, INSIDE_RESULT, SERVER_RESULTS, SOURCES
 
 from .pictures import check_picture
-
-REQUIRED = "Field required"
-EXTRA = "Extra inputs are not permitted"
-OBJECT = "Input should be an object"
-ARRAY = "Input should be a valid array"
-STRING = "Input should be a valid string"
-BOOLEAN = "Input should be a valid boolean"
-INTEGER = "Input should be a valid integer"
+from .rules_types import (
+    ARRAY,
+    EXTRA,
+    OBJECT,
+    REQUIRED,
+    STRING,
+    array,
+    boolean,
+    cache_marker,
+    mapping,
+    matches,
+    string,
+    tagged,
+    unknown_tag,
+)
 
 _ID = "^[a-zA-Z0-9_-]+$"
 _SERVER_ID = "^srvtoolu_[a-zA-Z0-9_]+$"
@@ -33,11 +38,6 @@ _TAGS = (
     "web_search_tool_result",
 )
 _TOP_LEVEL = FIELDS.keys() - {"tool_reference", "browser_state"}
-
-
-def unknown_tag(tag, known):
-    tags = ", ".join(f"'{name}'" for name in known)
-    return f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
 
 
 def check_messages(messages, profile):
@@ -138,34 +138,9 @@ def _needed_names(kind):
 # ---- required fields, by type
 
 
-def _string(value, path):
-    if not isinstance(value, str):
-        yield f"{path}: {STRING}"
-
-
-def _object(value, path):
-    if not isinstance(value, dict):
-        yield f"{path}: {OBJECT}"
-
-
-def _list(value, path):
-    if not isinstance(value, list):
-        yield f"{path}: {ARRAY}"
-
-
 def _either(value, path):
     if not isinstance(value, (dict, list)):
         yield f"{path}: {ARRAY}"
-
-
-def _matches(pattern):
-    def check(value, path):
-        if not isinstance(value, str):
-            yield f"{path}: {STRING}"
-        elif not re.fullmatch(pattern.strip("^$"), value):
-            yield f"{path}: String should match pattern '{pattern}'"
-
-    return check
 
 
 def _name(value, path):
@@ -177,75 +152,46 @@ def _name(value, path):
         yield f"{path}: String should have at most 200 characters"
 
 
-def _boolean(value, path):
-    if not isinstance(value, bool):
-        yield f"{path}: {BOOLEAN}"
-
-
 def _citations(value, path):
     """Of a text: a list of places. Of a document or search result: an object that switches them on."""
-    yield from (_list if path.endswith(".text.citations") else _object)(value, path)
-
-
-def check_marker(value, path):
-    """C9. A cache marker is {"type": "ephemeral"}, with a ttl of 5m or 1h when it says one."""
-    if not isinstance(value, dict):
-        yield f"{path}: {OBJECT}"
-        return
-    if "type" not in value:
-        yield f"{path}.type: {REQUIRED}"
-    elif value["type"] != "ephemeral":
-        yield f"{path}: {unknown_tag(value['type'], ['ephemeral'])}"
-    if value.get("ttl") not in (None, "5m", "1h"):
-        yield f"{path}.ephemeral.ttl: Input should be '5m' or '1h'"
-    for key in value:
-        if key not in ("type", "ttl"):
-            yield f"{path}.ephemeral.{key}: {EXTRA}"
+    yield from (array if path.endswith(".text.citations") else mapping)(value, path)
 
 
 def _caller(value, path):
     """P13. Who made the call: the model itself, or code that it ran at the API's side."""
-    if not isinstance(value, dict):
-        yield f"{path}: {OBJECT}"
-        return
-    kind = value.get("type")
-    if not isinstance(kind, str) or kind not in CALLERS:
-        yield f"{path}: {unknown_tag(kind, CALLERS)}"
-        return
-    for key in sorted(CALLERS[kind] - value.keys()):
-        yield f"{path}.{kind}.{key}: {REQUIRED}"
-    for key in value:
-        if key not in CALLERS[kind]:
-            yield f"{path}.{kind}.{key}: {EXTRA}"
+    yield from tagged(value, path, CALLERS)
+    if isinstance(value, dict) and "type" in value:
+        for key in sorted(CALLERS.get(str(value["type"]), set()) - value.keys()):
+            yield f"{path}.{value['type']}.{key}: {REQUIRED}"
 
 
 # Type of block -> (field, rule, check) for what must be there.
 _NEEDED = {
-    "text": [("text", "C4", _string)],
-    "thinking": [("signature", "K4", _string), ("thinking", "K4", _string)],
-    "redacted_thinking": [("data", "K4", _string)],
-    "tool_use": [("id", "P8", _matches(_ID)), ("name", "P9", _name), ("input", "P10", _object)],
-    "tool_result": [("tool_use_id", "P12", _matches(_ID))],
-    "server_tool_use": [("id", "P14", _matches(_SERVER_ID)), ("name", "P9", _name), ("input", "P10", _object)],
-    **{name: [("content", "C4", _either), ("tool_use_id", "P14", _matches(_SERVER_ID))] for name in SERVER_RESULTS},
-    "search_result": [("content", "C4", _list), ("source", "C4", _string), ("title", "C4", _string)],
-    "container_upload": [("file_id", "C4", _string)],
-    "tool_reference": [("tool_name", "C4", _string)],
-    "browser_state": [("tabs", "C4", _list)],
-    "image": [("source", "C4", _object)],
-    "document": [("source", "C4", _object)],
+    "text": [("text", "C4", string)],
+    "thinking": [("signature", "K4", string), ("thinking", "K4", string)],
+    "redacted_thinking": [("data", "K4", string)],
+    "tool_use": [("id", "P8", matches(_ID)), ("name", "P9", _name), ("input", "P10", mapping)],
+    "tool_result": [("tool_use_id", "P12", matches(_ID))],
+    "server_tool_use": [("id", "P14", matches(_SERVER_ID)), ("name", "P9", _name), ("input", "P10", mapping)],
+    **{name: [("content", "C4", _either), ("tool_use_id", "P14", matches(_SERVER_ID))] for name in SERVER_RESULTS},
+    "search_result": [("content", "C4", array), ("source", "C4", string), ("title", "C4", string)],
+    "container_upload": [("file_id", "C4", string)],
+    "tool_reference": [("tool_name", "C4", string)],
+    "browser_state": [("tabs", "C4", array)],
+    "image": [("source", "C4", mapping)],
+    "document": [("source", "C4", mapping)],
 }
 # What may be there, in any block that has the field; null is the same as absent.
 _OPTIONAL = [
-    ("cache_control", "C9", check_marker),
+    ("cache_control", "C9", cache_marker),
     ("caller", "P13", _caller),
     ("citations", "C4", _citations),
-    ("context", "C4", _string),
-    ("is_error", "C6", _boolean),
-    ("state_changes", "C4", _list),
-    ("title", "C4", _string),
-    ("toolset_name", "C4", _string),
-    ("transformations", "C4", _object),
+    ("context", "C4", string),
+    ("is_error", "C6", boolean),
+    ("state_changes", "C4", array),
+    ("title", "C4", string),
+    ("toolset_name", "C4", string),
+    ("transformations", "C4", mapping),
 ]
 
 

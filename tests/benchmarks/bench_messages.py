@@ -2,7 +2,7 @@
 100,000 takes at most 1.5 x the time of one among 1,000.
 
 Prints the ratios of one run and ends with 1 if one is over: python tests/benchmarks/bench_messages.py
-Held for messages as large as real ones (texts and results of 1.5 kB), shown for tiny ones. Times are those of the process.
+Held for messages as large as real ones (texts and results of 1.5 kB), shown for tiny ones. Times are processor time.
 """
 
 import json
