@@ -1,6 +1,7 @@
 """One file of the workspace: found without following links, opened without surprises, replaced in one step.
 
-Left out: ACLs and extended attributes, which a replaced file loses, and hard links: the other name keeps the old bytes.
+Left out: ACLs and extended attributes, which a replaced file loses; hard links, whose other name keeps the old bytes;
+and the draft that a kill in the middle leaves behind.
 """
 
 import contextlib
@@ -110,11 +111,8 @@ def replace(folder, name, data, p, seen=None):
             file.write(data)
             file.flush()
             os.fsync(descriptor)  # else a power cut may leave the new name on an empty file
-            if old and hasattr(os, "fchown"):
-                with contextlib.suppress(PermissionError):
-                    os.fchown(descriptor, old.st_uid, old.st_gid)
-            if old and hasattr(os, "fchmod"):
-                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+            if old:
+                _take_after(descriptor, old)
         if seen and _identity(seen) != _identity(os.stat(name, dir_fd=folder, follow_symlinks=False)):
             raise ToolError(f"{p!r} was changed by somebody else meanwhile; read it again")
         os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -122,6 +120,14 @@ def replace(folder, name, data, p, seen=None):
         with contextlib.suppress(OSError):
             os.unlink(draft, dir_fd=folder)
         raise
+
+
+def _take_after(descriptor, old):
+    if hasattr(os, "fchown"):
+        with contextlib.suppress(OSError):  # only root may give files away
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode != old.st_mode:  # some disks know one mode only
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def _identity(found):

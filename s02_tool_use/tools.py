@@ -26,21 +26,20 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None) -> 
     start = _number("offset", offset, 0) or 0
     with folder_of(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        raw = _read_lines(file, start, limit)
+        if start >= size > 0:
+            raise ToolError(f"offset {start} is not before the end: {path!r} has {size} bytes")
+        raw = _read_lines(file, start, limit) if size else b""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start:
         raise ToolError(f"{path!r} is UTF-16 text; convert it with bash first: iconv -f UTF-16 -t UTF-8")
     if b"\0" in raw:
         raise ToolError(f"{path!r} is not text but binary, {size} bytes; look at it with bash: file, xxd, strings")
-    if start and start >= size:
-        raise ToolError(f"offset {start} is at or past the end: {path!r} has {size} bytes")
     text, used, notes = _decode(raw, at_end=start + len(raw) >= size)
     end = start + used
-    if start or end < size:
-        notes.append(
-            f"bytes {start} to {end} of {size} are shown" + f"; truncated, read more with offset={end}" * (end < size)
-        )
     if not size:
         notes.append("the file is empty")
+    elif start or end < size:
+        more = f"; truncated, read more with offset={end}" if end < size else ""
+        notes.append(f"bytes {start} to {end} of {size} are shown{more}")
     return _with_notes(text if start else text.removeprefix("\ufeff"), notes)  # the byte order mark is no text
 
 

@@ -43,7 +43,10 @@ def use_workdir(path) -> Path:
 
 def workdir() -> Path:
     """The workspace, absolute and without links; until use_workdir is called it is the current directory."""
-    return _root or Path.cwd().resolve()
+    try:
+        return _root or Path.cwd().resolve()
+    except OSError as error:
+        raise ToolError(f"the current directory is gone ({error.strerror}); call use_workdir with a folder") from None
 
 
 def safe_path(p) -> Path:
@@ -112,8 +115,8 @@ def _parts(name, root):
         parts.append(".")  # 'a.txt/' asks for a folder
     if name.startswith("/"):
         parts.insert(0, "/")
-        known = _given.parts if _given else ("/",)
-        if tuple(parts[: len(known)]) == known != ("/",):
+        known = list(_given.parts) if _given else []
+        if known and parts[: len(known)] == known:
             parts[: len(known)] = [str(root)]  # the workspace by the name its user gave: /tmp/x on a Mac is a link
     return parts
 

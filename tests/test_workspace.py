@@ -222,6 +222,15 @@ def test_a_workspace_that_is_gone_is_said(workspace):
         run_read("a.txt")
 
 
+def test_a_current_directory_that_is_gone_is_said(tmp_path):
+    code = (
+        "import os, s02_tool_use as s; os.rmdir(os.getcwd()); "
+        "print(s.run_tool({'name': 'read_file', 'input': {'path': 'f'}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "call use_workdir" in done.stdout
+
+
 def test_threads_see_one_workspace(workspace):
     seen = []
     thread = threading.Thread(target=lambda: seen.append(workdir()))
