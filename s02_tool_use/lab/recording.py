@@ -51,7 +51,7 @@ class Recorder:
 
     def __init__(self, path, secrets=()):
         self.path = file_named(path, "record")
-        runs = read(self.path, "record")[0] if self.path.exists() and self.path.stat().st_size else []
+        runs = read(self.path, "record")[0] if _has_content(self.path) else []
         self.run = len(runs) + 1
         self._secrets = sorted({text for text in secrets if len(text) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._lock, self._numbers, self._failed = threading.Lock(), itertools.count(1), False
@@ -158,15 +158,12 @@ def _tee(response, then):
             self.stream, self.pieces, self.told = stream, [], False
 
         def __iter__(self):
-            try:
-                for piece in self.stream:
-                    self.pieces.append(piece)
-                    yield piece
-                self._tell(whole=True)
-            finally:
-                self._tell(whole=False)  # broken, or the reader has gone
+            for piece in self.stream:
+                self.pieces.append(piece)
+                yield piece
+            self._tell(whole=True)
 
-        def close(self):
+        def close(self):  # also after an error, and when the reader has gone
             self._tell(whole=False)
             self.stream.close()
 
@@ -220,6 +217,10 @@ def _dumped(line):
         return json.dumps(line).encode() + b"\n"
 
 
+def _has_content(path):
+    return path.is_dir() or path.exists() and path.stat().st_size > 0
+
+
 # Reading
 
 
@@ -231,12 +232,12 @@ def read(path, option="replay"):
     name = path.name
     refused = f"{name} is not a recording. "
     refused += "Name another file." if option == "record" else 'connect(record="run.jsonl") makes one.'
+    if path.is_dir():
+        raise RecordingError(f"{name} is a folder: give the name of a file.")
     try:
         rows = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         raise RecordingError(f'There is no file {name} here: connect(record="{name}") makes it.') from None
-    except IsADirectoryError:
-        raise RecordingError(f"{name} is a folder: give the name of a file.") from None
     except OSError as error:
         raise RecordingError(f"{name} cannot be read: {error.strerror}.") from None
     heads, lines, broken = [], [], None
