@@ -130,7 +130,7 @@ def _number(name, value, least):
         return None
     try:
         number = int(value)
-        if isinstance(value, bool) or number < least or number != float(value):
+        if isinstance(value, bool) or number < least or (isinstance(value, float) and number != value):
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ToolError(f"{name} must be a whole number, {least} or more, not {value!r}") from None

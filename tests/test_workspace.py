@@ -183,6 +183,16 @@ def test_a_file_swapped_for_a_pipe_or_a_link_after_the_look_is_refused(workspace
             open_file(folder, "link", "a.txt")
 
 
+def test_what_is_no_file_is_not_even_opened(workspace, monkeypatch):
+    os.mkfifo(workspace / "pipe")
+    opened, real = [], os.open
+    with monkeypatch.context() as patch, folder_of("pipe") as (folder, name):
+        patch.setattr("os.open", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
+        with pytest.raises(ToolError, match="pipe"):
+            open_file(folder, name, "pipe")
+    assert opened == []
+
+
 def test_missing_folders_are_made_only_for_writing(workspace):
     with pytest.raises(ToolError, match="does not exist"), folder_of("a/b/c.txt"):
         raise AssertionError("never opened")
