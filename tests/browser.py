@@ -26,7 +26,7 @@ import websocket
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 TOKEN = "only-for-this-test"
-PATIENCE = 60  # seconds to wait for anything: a guard against hanging, not a measure
+PATIENCE = 180  # seconds to wait for anything: a guard against hanging, not a measure
 SIZE = (1280, 900)
 
 # What a key press is to DevTools: the key's name, its code and number, and the text that it types.
