@@ -387,7 +387,10 @@ def test_an_edit_changes_what_it_names_and_nothing_else(workspace, quick, before
     assert result == expected
 
 
-def test_edits_of_threads_all_arrive(workspace):
+@pytest.mark.parametrize("file_locks", [True, False])
+def test_edits_of_threads_all_arrive(workspace, monkeypatch, file_locks):
+    if not file_locks:  # as on Windows
+        monkeypatch.setattr(files, "fcntl", None)
     put(workspace, b"".join(b"<%d>" % n for n in range(60)))
     threads = [threading.Thread(target=run_edit, args=("f", f"<{n}>", f"[{n}]")) for n in range(60)]
     for thread in threads:
