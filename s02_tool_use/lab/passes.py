@@ -33,10 +33,8 @@ def mend(history, chosen=tuple(PASSES)):
 
 
 def _mended(history, chosen, tell):
-    if "plain" in chosen:
-        history = plain.plain_messages(history, tell)
-    else:
-        history = copy.deepcopy(conversation.plain(history))
+    as_it_is = copy.deepcopy(conversation.plain(history))
+    history = plain.plain_messages(history, tell) if "plain" in chosen else as_it_is
     if "ids" in chosen or "answers" in chosen:
         taken_apart = turns.turns_of(history)
         if "ids" in chosen:
