@@ -77,6 +77,16 @@ def test_a_loop_that_collects_is_stopped_by_its_memory(monkeypatch):
     assert "memory" in calling.call(collects, deadline=60).late
 
 
+def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_for_ever(monkeypatch):
+    def is_slow():
+        time.sleep(0.5)
+        return "slow"
+
+    monkeypatch.setattr(calling, "_starved", lambda thread: 60.0)
+    assert calling.call(is_slow, deadline=0.2).value == "slow"
+    assert calling.call(loop, deadline=0.02).late
+
+
 def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
     monkeypatch.setattr(calling, "GRACE", 0.1)
     wake = threading.Event()

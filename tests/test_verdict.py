@@ -126,6 +126,21 @@ def test_a_helper_that_cannot_go_on_shows_what_the_function_gave():
     assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
 
 
+def test_what_ends_a_program_is_shown_as_what_the_function_gave():
+    def leaves(n):
+        if n:
+            raise SystemExit(3)
+        return 0
+
+    def half_done(n):
+        if n:
+            raise NotImplementedError
+        return 0
+
+    assert dict(doubled()(leaves).lines[0].details)["yours"].startswith("SystemExit: 3 (line")
+    assert dict(doubled()(half_done).lines[0].details)["yours"].startswith("NotImplementedError (line")
+
+
 def test_comparisons_that_fail_count_as_different():
     class Strange:
         def __eq__(self, other):

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from .. import dispatch, loop, workspace
 from . import conversation, faults, page, show
+from .session import ASK_BEFORE, COUNTED, FAILED, STOPPED, WHY
 
-ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 SHOWN = 10  # lines of a tool's result; the model gets them all
-COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 COMMANDS = {
@@ -27,18 +26,7 @@ COMMANDS = {
     "save": "write the conversation to a new file: /save FILE",
 }
 
-# Why a turn ended, and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
-INTERRUPTED, FAILED = "interrupted", "failed"
-WHY = {
-    "end_turn": "",
-    "stop_sequence": "",
-    "max_turns": f"Stopped after {loop.MAX_TURNS} requests in a row. Write 'go on' if it should.",
-    "max_tokens": "The answer was cut off at the token limit. Write 'go on' if it should.",
-    "model_context_window_exceeded": "The conversation fills the model's whole context. /reset starts a new one.",
-    "refusal": "The model refuses to go on. /reset starts a new conversation.",
-    None: "The answer broke off before its end. Write 'go on' if it should.",
-}
-STATUS = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, INTERRUPTED: 130}  # the exit status of -p; 3 for any other end
+STATUS = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, STOPPED: 130}  # the exit status of -p; 3 for any other end
 EPILOG = """\
 exit status with -p: 0 answered, 1 the endpoint failed, 2 wrong arguments or settings,
 3 stopped before the end (turns, tokens, refusal), 130 stopped by Ctrl-C"""
@@ -177,13 +165,13 @@ class Chat:
         reason = self.turn(prompt)
         text = page.printable("".join(self.text).strip())
         if text:
-            print(text, file=self.out if reason in (FAILED, INTERRUPTED, "max_turns") else sys.stdout)
+            print(text, file=self.out if reason in (FAILED, STOPPED, "max_turns") else sys.stdout)
         return STATUS.get(reason, 3)
 
     # One turn
 
     def turn(self, prompt):
-        """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", INTERRUPTED or FAILED."""
+        """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", STOPPED or FAILED."""
         before = len(self.messages)
         self.messages.append({"role": "user", "content": prompt})
         steps = loop.agent_steps(self.client, self.model, self.messages, approve=self.approve, stream=True)
@@ -194,7 +182,7 @@ class Chat:
             reason = step.data
             said = WHY.get(reason, f"Stopped: {reason}.")
         except KeyboardInterrupt:
-            reason, said = INTERRUPTED, "Stopped."
+            reason, said = STOPPED, WHY[STOPPED]
         except Exception as error:
             reason, said = FAILED, faults.explain(error, self.client)
         if len(self.messages) == before + 1:

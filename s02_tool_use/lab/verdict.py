@@ -129,7 +129,7 @@ class _Trial:
 
     def __init__(self, exercise, yours, is_function):
         self.exercise, self.yours, self.is_function = exercise, yours, is_function
-        self.late, self.gave, self.errors = False, [], []
+        self.late, self.gave, self.raised, self.errors = False, [], None, []
 
     def lines(self):
         exercise, lines = self.exercise, []
@@ -146,8 +146,9 @@ class _Trial:
         """Call yours, and remember what it gave: a value, its exception, or None for one that says it is a stub."""
         try:
             self.gave.append(self.yours(*args, **named))
-        except Exception as error:
+        except BaseException as error:
             self.gave.append(None if type(error) is NotImplementedError else error)
+            self.raised = error
             raise
         return self.gave[-1]
 
@@ -171,7 +172,7 @@ class _Trial:
         """The pairs that tell what is wrong with an outcome."""
         if outcome.late:
             yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
-        elif outcome.error is not None and self.gave and self.gave[-1] is not outcome.error:
+        elif outcome.error not in (None, self.raised) and self.gave:
             yours = shown(self.gave[-1])  # it gave something from which ours could not go on
         elif outcome.error is not None:
             error = f"{type(outcome.error).__name__}: {clean(str(outcome.error))}".removesuffix(": ")
