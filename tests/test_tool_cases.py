@@ -78,15 +78,22 @@ def work(tmp_path):
     subprocess.run(["umount", tmp_path / "tiny"], capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_a_bug_reported_elsewhere_is_not_here(case, work):
+def with_and_without_sandbox():
+    for case in CASES:
+        yield pytest.param(case, "auto", id=case["id"])
+        if case["tool"] == "bash":
+            yield pytest.param(case, "off", id=f"{case['id']}-unconfined")
+
+
+@pytest.mark.parametrize(("case", "sandbox"), with_and_without_sandbox())
+def test_a_bug_reported_elsewhere_is_not_here(case, sandbox, work):
     expect = case["expect"]
     for _ in range(case.get("repeat", 1)):
         build(work, case["files"])
         agent = subprocess.run(
             [sys.executable, "-c", AGENT, work],
             input=json.dumps(case),
-            env={**os.environ, **case.get("env", {})},
+            env={**os.environ, **case.get("env", {}), "S02_SANDBOX": sandbox},
             capture_output=True,
             text=True,
             timeout=60,
