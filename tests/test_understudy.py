@@ -4,9 +4,12 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_tool
 from s02_tool_use.lab.reports import failures_in
@@ -449,6 +452,60 @@ def test_it_says_what_it_can_do_with_the_tools_that_are_offered():
 
 def test_it_remembers_nothing_and_repeats_itself_exactly(sample):
     assert Talk().say("List the files") == Talk().say("List the files")
+
+
+WORDS = """read write a.txt README.md run the tests fix failing replace 'x' by "y" in count lines words of how many
+Python files search for then and it `ls` list what is please continue with text containing 读取 写 文件 内容是 然后 把 改成 多少 行
+搜索 运行 测试 “你好” 3 4.5 weather Paris count_words grep hello thanks , . ? ： 。 ' ` \\ [ ( *""".replace("\n", " ")
+SCHEMAS = [
+    {"type": "object"},
+    {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "n": {"type": ["integer", "null"]}},
+        "required": ["path"],
+    },
+    {"type": "object", "properties": {"unit": {"enum": ["a", 3]}, "x": True, "flag": {"type": "boolean"}}},
+    {
+        "type": "object",
+        "properties": {"q": {"anyOf": [{"type": "string"}]}, "l": {"type": "array"}},
+        "required": ["q", "l"],
+    },
+]
+RESULTS = ["ok", "a.py\nb.txt", "Error: no", "(cancelled)", "FAIL test_a: expected 1, got 2", "[exit status 1]", "5"]
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_whatever_is_asked_it_calls_only_what_is_offered_and_comes_to_an_end(data):
+    draw = data.draw
+    offered = draw(st.lists(st.sampled_from(TOOLS), unique_by=lambda one: one["name"]))
+    for name in draw(st.lists(st.sampled_from(["grep", "count_words", "get_weather", "use"]), unique=True)):
+        offered.append({"name": name, "description": "Get the weather", "input_schema": draw(st.sampled_from(SCHEMAS))})
+    required = {one["name"]: set(one["input_schema"].get("required", ())) for one in offered}
+    messages = [
+        {"role": "user", "content": "Now: " + " ".join(draw(st.lists(st.sampled_from(WORDS.split(" ")), max_size=14)))}
+    ]
+    for turn in range(40):
+        content = Understudy().reply({"model": "m", "messages": messages, "tools": offered})["content"]
+        calls = [{**block, "id": f"toolu_{turn}_{n}"} for n, block in enumerate(content) if block["type"] == "tool_use"]
+        assert all(required[call["name"]] <= set(call["input"]) for call in calls)
+        if not calls:
+            assert content[-1]["text"].strip()
+            return
+        results = [
+            {"type": "tool_result", "tool_use_id": call["id"], "content": draw(st.sampled_from(RESULTS))} | is_error
+            for call in calls
+            for is_error in [{"is_error": True} if draw(st.booleans()) else {}]
+        ]
+        messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    raise AssertionError(f"no end: {messages[0]}")
+
+
+@pytest.mark.parametrize("piece", ["-", "a/", "then ", "replace ", "what ", "项目", "' '", "test ", "read a.txt and "])
+def test_a_very_long_prompt_is_answered_in_seconds(piece):
+    start = time.monotonic()
+    Understudy().reply({"messages": [{"role": "user", "content": piece * (60_000 // len(piece))}], "tools": TOOLS})
+    assert time.monotonic() - start < 20
 
 
 # Fixing a failing test

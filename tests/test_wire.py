@@ -191,15 +191,12 @@ def test_a_stop_sequence_ends_the_text_before_it():
 def test_a_thinking_block_that_was_edited_is_found():
     body, _ = message([{"type": "thinking", "thinking": "Let me look."}, {"type": "text", "text": "Hi"}])
     block = body["content"][0]
-    history = [*ASKED["messages"], {"role": "assistant", "content": [{"type": "text", "text": "Hm"}, block]}]
-    assert wire.forged(history) is None
-    history[1]["content"][1] = {**block, "thinking": "Let me"}
-    assert wire.forged(history) == (1, 1)
+    assert not wire.is_forged(block)
+    assert wire.is_forged({**block, "thinking": "Let me"})
 
 
 def test_a_signature_from_elsewhere_passes():
-    block = {"type": "thinking", "thinking": "Let me look.", "signature": "EqQBsig"}
-    assert wire.forged([{"role": "assistant", "content": [block]}]) is None
+    assert not wire.is_forged({"type": "thinking", "thinking": "Let me look.", "signature": "EqQBsig"})
 
 
 # Errors

@@ -4,7 +4,7 @@ import re
 
 from .plans import shown
 from .toolbox import failed, output
-from .words import quoted
+from .words import LOOKED_AT, quoted
 
 WITH_TEXT = (
     r"(?:\b(?:with|containing|saying|that says|that reads)\s+(?:the\s+)?(?:(?:text|contents?|line|words?)\b)?"
@@ -14,7 +14,8 @@ EXCHANGE = r"\b(?:replace|change|edit|rename)\s+(.+?)\s+(?:by|with|to|into)\s+(.
 EXCHANGE_ZH = r"把?\s*\0?\s*(?:里|中)?(?:的)?\s*(.+?)\s*(?:改成|改为|替换成|替换为|换成)\s*(.+?)[。.]?$"
 NO_PYTHON = r"python: (?:command )?not found"
 AFTER_RUN = (
-    r"(?:run|execute|call|运行|执行)\s*(?:the\s+)?(?:command|file|script|program|命令|文件|脚本)?\s*[:：]?\s*(.+)"
+    r"(?:run|execute|运行|执行)\s*(?:the\s+)?(?:command|file|script|program|命令|文件|脚本)?\s*[:：]?\s*"
+    r"(?![.?!。？！\s]*$)(\S.*)"
 )
 
 
@@ -43,7 +44,7 @@ def edit_file(clause):
     """ "Replace A by B in F", "In F, change A to B" """
     path = clause.paths_or_known[0]
     inside = [text for text in quoted(clause.text) if text != path]
-    bare = clause.text.replace(path, "\0")
+    bare = clause.text[:LOOKED_AT].replace(path, "\0")
     match = re.search(EXCHANGE, bare, re.I | re.S) or re.search(EXCHANGE_ZH, bare, re.S)
     if len(inside) >= 2:
         old, new = inside[:2]

@@ -8,7 +8,7 @@ import re
 from . import changing, fixing, looking, plans, talking
 from .filling import arguments_for, missing_arguments
 from .toolbox import Missing
-from .words import Clause, cut_at_then, quoted, speaks_chinese
+from .words import Clause, cut_at_then, paths_in, quoted, speaks_chinese
 
 
 def plan_for(prompt, tools, known_paths=()):
@@ -20,14 +20,17 @@ def clauses_of(prompt, tools, known_paths=()):
     """The parts of a prompt, cut at "then" and its like where something to do follows."""
     zh, known = speaks_chinese(prompt), list(known_paths)
     first, *rest = cut_at_then(prompt)
-    clauses = [Clause(first, tools, zh, known)]
+    parts = [first]
     for between, part in zip(rest[::2], rest[1::2], strict=True):
-        clause = Clause(part, tools, zh, known + clauses[-1].paths)
-        if intended(clause) or tools.fitting(part):
-            known += clauses[-1].paths
-            clauses.append(clause)
+        known_then = known + [path for earlier in parts for path in paths_in(earlier)]
+        if intended(Clause(part, tools, zh, known_then)) or tools.fitting(part):
+            parts.append(part)
         else:  # "tea now and then" is no second request
-            clauses[-1] = Clause(clauses[-1].text + between + part, tools, zh, known)
+            parts[-1] += between + part
+    clauses = []
+    for part in parts:
+        clauses.append(Clause(part, tools, zh, known))
+        known += clauses[-1].paths
     return clauses
 
 
@@ -79,7 +82,7 @@ def no_command(clause):
 
 
 def a_command(clause):
-    return not clause.has(r"^\W*(run|execute|运行|执行)\W*$")
+    return bool(quoted(clause.text) or clause.has(changing.AFTER_RUN))
 
 
 # (plan, what it needs, English words, Chinese words): the first row of which either stands in the clause decides.

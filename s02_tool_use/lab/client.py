@@ -174,8 +174,7 @@ def _dotenv():
 
     try:
         path = find_dotenv(usecwd=True)
-        # utf-8-sig: some editors begin a file with a byte order mark, which would become part of the first name.
-        return dotenv_values(path, interpolate=False, encoding="utf-8-sig") if path else {}
+        return dotenv_values(path, interpolate=False) if path else {}
     except UnicodeDecodeError:
         raise SettingsError("The file .env is not UTF-8 text: save it again with the encoding UTF-8.") from None
     except OSError as error:

@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
     def _check_key(self):
         """Any key will do, but there must be one. It also tells the clients of one process apart."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
-        key = self.headers.get("x-api-key") or (token.strip() if scheme.lower() == "bearer" else "")
+        key = (token.strip() if scheme.lower() == "bearer" else "") or self.headers.get("x-api-key")
         if not key:
             raise ApiError(401, "x-api-key header is required")
         self.seat = self.server.seats.get(key, self.server.seat)
@@ -178,14 +178,10 @@ class Handler(BaseHTTPRequestHandler):
             text = "This server keeps no conversations: send the whole history with each request."
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise ApiError(400, text, details=details)
-        profile = self.seat.profile
-        if dataclasses.is_dataclass(profile):
-            profile = dataclasses.replace(profile, version=self.headers["anthropic-version"])
-        problem = validate(request, profile)
+        version = self.headers["anthropic-version"]
+        problem = validate(request, dataclasses.replace(self.seat.profile, version=version, forged=wire.is_forged))
         if problem is not None:
             raise ApiError(problem.status, problem.message, error_type=problem.type)
-        if (place := wire.forged(request["messages"])) is not None:
-            raise ApiError(400, "messages.{}.content.{}: Invalid `signature` in `thinking` block".format(*place))
 
     def _messages(self, request):
         self._judge(request)

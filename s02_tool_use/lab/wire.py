@@ -234,14 +234,7 @@ def sign(thinking):
     return _SIGNED_HERE + hmac.new(b"not a secret", thinking.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def forged(messages):
-    """The place (message, block) of a thinking block that carries our signature and another text, or None.
-
-    Signatures that were not made here cannot be judged, and pass.
-    """
-    for index, message in enumerate(messages):
-        for position, block in enumerate(_blocks(message)):
-            signature = block.get("signature") if block.get("type") == "thinking" else None
-            if str(signature).startswith(_SIGNED_HERE) and signature != sign(str(block.get("thinking"))):
-                return index, position
-    return None
+def is_forged(block):
+    """True for a thinking block with a signature of ours and another text. Those from elsewhere cannot be judged."""
+    signature = str(block.get("signature"))
+    return signature.startswith(_SIGNED_HERE) and signature != sign(str(block.get("thinking")))

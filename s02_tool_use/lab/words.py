@@ -2,14 +2,13 @@
 
 import re
 
+LOOKED_AT = 2000  # characters in which patterns look for what is asked; what comes after is text to be written
 # Where a request ends and a second one begins: "write a.txt with the text hi, then read it".
-THEN = re.compile(
-    r"\s*[,;，；。]?\s*(?:\band then\b|\bafter that\b|(?<!and )\bthen\b|然后|接着|再(?=[读看运查写列改]))\s*,?\s*", re.I
-)
+THEN = re.compile(r"\band then\b|\bafter that\b|(?<!and )\bthen\b|然后|接着|再(?=[读看运查写列改])", re.I)
 QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’]+)’")
 # A file name with an ending, perhaps in folders. Chinese letters may stand close around it, so \w and \b will not do.
 PATH = re.compile(
-    r"(?<![A-Za-z0-9_./:@])(?:[A-Za-z0-9_À-ɏ.*-]+/)*[A-Za-z0-9_À-ɏ*-][A-Za-z0-9_À-ɏ.*-]*\.[A-Za-z][A-Za-z0-9]{0,7}"
+    r"(?<![A-Za-z0-9_À-ɏ./:@*-])(?:[A-Za-z0-9_À-ɏ.*-]+/)*[A-Za-z0-9_À-ɏ*-][A-Za-z0-9_À-ɏ.*-]*\.[A-Za-z][A-Za-z0-9]{0,7}"
     r"(?![A-Za-z0-9_/(])"
 )
 ANY_SCRIPT = re.compile(
@@ -22,16 +21,18 @@ class Clause:
     """One thing that was asked for: its words, the tools, and the language in which to answer."""
 
     def __init__(self, text, tools, zh, known_paths=()):
-        self.text, self.tools, self.zh = text.strip(), tools, zh
+        self.text, self.tools, self.zh = text.strip(" \n\t,;，；。"), tools, zh
         self.paths = paths_in(text)
         # "then read it": the file that was spoken of last.
         self.paths_or_known = self.paths or list(known_paths)[-1:]
 
     def t(self, en, zh):
+        """The one of two texts that is in the language of the prompt."""
         return zh if self.zh else en
 
     def has(self, pattern):
-        return re.search(pattern, self.text, re.I | re.S)
+        """The first place where a pattern stands in the clause, or None."""
+        return re.search(pattern, self.text[:LOOKED_AT], re.I | re.S)
 
 
 def quoted(text):
@@ -64,5 +65,6 @@ def cut_at_then(text):
         held.append(match[0])
         return f"\0{len(held) - 1}\0"
 
-    parts = re.split(f"({THEN.pattern})", QUOTED.sub(hold, text), flags=re.I)
-    return [re.sub("\0(\\d+)\0", lambda match: held[int(match[1])], part) for part in parts]
+    parts = re.split(f"({THEN.pattern})", QUOTED.sub(hold, text[:LOOKED_AT]), flags=re.I)
+    parts = [re.sub("\0(\\d+)\0", lambda match: held[int(match[1])], part) for part in parts]
+    return [*parts[:-1], parts[-1] + text[LOOKED_AT:]]
