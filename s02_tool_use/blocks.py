@@ -101,8 +101,8 @@ def _inside(part, where, tell):
     """A block inside a result. Whatever else stands there is kept as text, since a tool said it; None is nothing."""
     if part is None:
         return tell(f"dropped an empty part of a result in {where}")
-    is_block = isinstance(part, dict) and (part.get("type") in INSIDE_RESULT or {"text", "image_url"} & part.keys())
-    if not is_block:
+    known = isinstance(part, dict) and (str(part.get("type")) in INSIDE_RESULT or {"text", "image_url"} & part.keys())
+    if not known:
         tell(f"made a part of a result in {where} a block of text")
         part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
     block = known_fields(part, where, tell)

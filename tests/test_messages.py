@@ -8,9 +8,10 @@ from collections import Counter
 
 import pytest
 from anthropic.types import Message, TextBlock, ThinkingBlock, ToolUseBlock
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from s02_tool_use.fields import FIELDS
 from s02_tool_use.lab.rules import FIRST_PARTY, STRICT, validate
 from s02_tool_use.messages import CANCELLED, normalize_messages
 
@@ -641,3 +642,30 @@ def test_equal_ids_far_apart_are_found():
     mended, repairs = repaired(Q, *turns, assistant({**CALL, "id": "t0"}), user({**RESULT, "tool_use_id": "t0"}))
     assert repairs == ["renamed the call 't0' in message 1201 to t0_2"]
     assert validate(request(mended), STRICT) is None
+
+
+# ---- anything at all
+
+anything = st.recursive(
+    st.sampled_from([None, True, 0, 1.5, "", "a", "text", "base64", "direct", "ephemeral"]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "content", "source", "data", "image_url"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+any_blocks = st.sampled_from(sorted(FIELDS)).flatmap(
+    lambda kind: st.fixed_dictionaries(
+        {"type": st.just(kind), **dict.fromkeys(sorted(FIELDS[kind] - {"type"}), anything)}
+    )
+)
+
+
+@many
+@given(st.lists(st.tuples(st.sampled_from([user, assistant]), any_blocks, any_blocks), max_size=3))
+@example([(user, {"type": "tool_result", "tool_use_id": "a", "content": [{"type": ["text"]}]})])
+def test_whatever_the_fields_of_a_block_hold_the_list_comes_right(turns):
+    history = [speaker(*blocks) for speaker, *blocks in turns]
+    assert validate(request(normalize_messages(history)), STRICT) is None
