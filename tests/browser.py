@@ -73,6 +73,7 @@ class Lab:
     def __enter__(self):
         kept = {"PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "PYTHONPATH"}
         env = {name: value for name, value in os.environ.items() if name in kept}
+        env["S02_OFFLINE"] = "1"  # whatever .env names
         env |= {"HOME": str(self.home), "JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "jupyter")}
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             env[name] = str(self.home / name.lower())

@@ -34,28 +34,33 @@ def clean(notebook):
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", ()):
             output.get("data", {}).pop(WIDGET, None)
-            output.pop("traceback", None) if output.output_type != "error" else output.update(traceback=[])
+            if output.output_type == "error":
+                output.traceback = []
 
 
-def refresh(path):
-    """Run one notebook in a fresh kernel, in its own folder, and write it back with its outputs."""
-    notebook = nbformat.read(path, as_version=4)
-    NotebookClient(
+def runner(notebook, folder):
+    """Return the client that runs a notebook in a fresh kernel whose current folder is `folder`."""
+    return NotebookClient(
         notebook,
         timeout=120,
         kernel_name="python3",
-        resources={"metadata": {"path": str(path.parent)}},
+        resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,
-    ).execute()
+    )
+
+
+def refresh(path):
+    """Run one notebook in its own folder and write it back with its outputs."""
+    notebook = nbformat.read(path, as_version=4)
+    runner(notebook, path.parent).execute()
     clean(notebook)
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for name in [n for n in os.environ if n.startswith("ANTHROPIC_") or n in ("API_KEY", "BASE_URL", "MODEL_ID")]:
-        del os.environ[name]
+    os.environ["S02_OFFLINE"] = "1"  # whatever .env names
     for path in [Path(p).resolve() for p in sys.argv[1:]] or notebooks():
         refresh(path)
         print(path.relative_to(ROOT).as_posix())
