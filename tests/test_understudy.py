@@ -455,8 +455,9 @@ def test_it_remembers_nothing_and_repeats_itself_exactly(sample):
 
 
 WORDS = """read write a.txt README.md run the tests fix failing replace 'x' by "y" in count lines words of how many
-Python files search for then and it `ls` list what is please continue with text containing 读取 写 文件 内容是 然后 把 改成 多少 行
-搜索 运行 测试 “你好” 3 4.5 weather Paris count_words grep hello thanks , . ? ： 。 ' ` \\ [ ( *""".replace("\n", " ")
+Python files search for then and it `ls` list what is please continue with text containing weather Paris count_words
+读取 写 文件 内容是 然后 把 改成 多少 行 搜索 运行 测试 “你好”
+grep hello thanks 3 4.5 , . ? ： 。 ' ` \\ [ ( *""".replace("\n", " ")
 SCHEMAS = [
     {"type": "object"},
     {
