@@ -14,7 +14,7 @@ from s02_tool_use.lab.server import Server
 from s02_tool_use.lab.understudy import Understudy
 
 HELLO = [{"role": "user", "content": "Hello"}]
-KEY = "sk-ant-api03-abcdef"
+KEY = "sk-test-abcdef"
 
 
 @pytest.fixture(autouse=True)
@@ -205,6 +205,13 @@ def test_empty_settings_are_no_settings(dotenv, monkeypatch, capsys):
     dotenv("API_KEY=", "BASE_URL=  ", "MODEL_ID=some-model")
     connect()
     assert capsys.readouterr().out.startswith("Offline:")
+
+
+def test_offline_looks_at_no_setting(dotenv, capsys):
+    dotenv(f"API_KEY={KEY}", "MODEL_ID=some-model")
+    client, model = connect(offline=True)
+    assert model == "understudy"
+    assert capsys.readouterr().out == "Offline: no language model answers here, rules do.\n"
 
 
 def test_s02_offline_keeps_a_room_or_a_test_run_offline(dotenv, monkeypatch, capsys):
