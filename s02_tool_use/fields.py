@@ -65,7 +65,7 @@ def plain_block(block, where):
     if isinstance(block, str):
         return {"type": "text", "text": as_json(block)}
     if hasattr(block, "model_dump"):
-        block = block.model_dump(exclude_none=True)
+        block = block.model_dump(exclude_none=True, warnings=False)
         block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
     if not isinstance(block, dict):
         raise ValueError(f"a block of {where} is {kind_name(block)}: give a dict with a type, or an SDK object")
@@ -92,7 +92,7 @@ def as_json(value):
     if isinstance(value, float):
         return value if value - value == 0 else str(value)  # JSON has no infinity and no not-a-number
     if hasattr(value, "model_dump"):
-        return as_json(value.model_dump(exclude_none=True))
+        return as_json(value.model_dump(exclude_none=True, warnings=False))
     raise NotJson(kind_name(value))
 
 

@@ -542,7 +542,13 @@ def test_prefill_keeps_the_last_word_of_the_assistant_and_takes_the_space_at_its
         Q,
         {"role": "assistant", "content": "I am"},
     ]
-    assert repaired(Q, assistant(THINKING, text("I am ")), prefill=True)[0] == [Q, assistant(text("I am"))]
+    assert repaired(Q, assistant(THINKING, text("Well. "), text("I am ")), prefill=True) == (
+        [Q, assistant(text("Well. "), text("I am"))],
+        [
+            "dropped the thinking in the message that the model goes on with",
+            "removed the white space at the end of the message that the model goes on with",
+        ],
+    )
     assert repaired(Q, assistant(text("I am"), CALL), prefill=True)[0][-1] == user(NONE)
 
 
@@ -573,6 +579,15 @@ def test_sdk_objects_become_dicts_wherever_they_stand():
     call = {**CALL, "input": {"command": "ls", "limit": None}}
     assert mended == [Q, assistant(text("I look."), call), user({**RESULT, "content": [text("a.txt")]})]
     assert repairs == []
+
+
+def test_an_sdk_object_with_a_value_of_a_wrong_type_is_mended_without_a_warning():
+    """The SDK takes whatever an endpoint sends; pydantic warns when it is written out again."""
+    call = ToolUseBlock.model_construct(type="tool_use", id="toolu_1", name="bash", input='{"command": "ls"}')
+    mended, _ = repaired(
+        Q, assistant(call), user({**RESULT, "content": [TextBlock.model_construct(type="text", text=7)]})
+    )
+    assert mended == [Q, assistant(CALL), user({**RESULT, "content": [text("7")]})]
 
 
 def test_a_block_that_stands_in_two_places_is_two_blocks_in_the_result():
