@@ -9,6 +9,7 @@ import anthropic
 import pytest
 
 from s02_tool_use import agent_loop
+from s02_tool_use.lab import wire
 from s02_tool_use.lab.client import connect, departures, exchanges
 from s02_tool_use.lab.differences import differences, said
 from s02_tool_use.lab.recording import RecordingError
@@ -345,6 +346,7 @@ def test_a_recorded_error_is_not_given_to_another_request():
     client, model = replayed()
     assert say(client, model).content[0].text == "One."
     assert departures(client) == []
+    pytest.raises(anthropic.BadRequestError, say, client, model).match("nothing is left")
 
 
 def test_a_run_that_was_replayed_can_be_forked_in_the_stepper():
@@ -471,10 +473,17 @@ def test_a_repeated_attempt_takes_only_its_own_one_away():
         {"request": "a", "status": 529},
         {"request": "b", "status": 200},
         {"request": "a", "retry": 1, "status": 529},
-        {"request": "a", "retry": 2, "status": 200},
         {"request": "a", "status": 200},
+        {"request": "a", "retry": 2, "status": 200},
     ]
     assert without_retried(rows) == [rows[1], rows[3], rows[4]]
+
+
+def test_a_call_that_was_cut_off_in_a_stream_has_no_input():
+    message, rest = wire.message_body({"model": "m", "max_tokens": 6, "messages": HELLO}, {"content": [CALL]})
+    assert rest
+    events = [data for _, data in wire.stream_events(message, rest)]
+    assert message_of(events)[1]["content"][0]["input"] == {}
 
 
 def test_a_stream_without_an_end_has_no_message_and_one_with_an_error_has_its_status():

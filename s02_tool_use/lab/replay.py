@@ -166,7 +166,7 @@ def response_for(line, request):
         headers = {**headers, "content-type": "text/event-stream; charset=utf-8"}
         return Response(line["status"], headers, [wire.sse(event["type"], event) for event in events], whole)
     if body is not None:
-        return _json(line["status"], headers, body)._replace(whole=whole)
+        return _json(line["status"], headers, body)
     return Response(line["status"], headers, [line.get("text", "").encode()], whole)
 
 
