@@ -36,13 +36,13 @@ class SettingsError(ValueError):
         return [f"SettingsError: {self}"]
 
 
-def connect(script=None, *, record=None, replay=None):
+def connect(script=None, *, offline=False, record=None, replay=None):
     """Return (client, model): a real `anthropic.Anthropic`, and the name to pass as `model=`. Prints who answers.
 
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
     a key or a base URL decides: the file .env, searched from the current folder upwards, then the environment. Key and
     address always come from the same place, so that no key is sent to a server that it was not meant for. If neither
-    names one, or if the environment sets S02_OFFLINE, the understudy answers, offline.
+    names one, with `offline`, or if the environment sets S02_OFFLINE, the understudy answers, offline.
 
     `record` names a file to which all that is sent and received is appended, without the key. `replay` names such a
     file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
@@ -51,7 +51,7 @@ def connect(script=None, *, record=None, replay=None):
     if replay is not None:
         return _replayed(replay, script, record)
     recorder = Recorder(record, _secrets()) if record is not None else None
-    found, where, note = ({}, "", "") if script is not None else _settings()
+    found, where, note = ({}, "", "") if offline or script is not None else _settings()
     if script is not None:
         client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
         said = "Offline: no language model answers here, the lines of the script do."
@@ -60,7 +60,7 @@ def connect(script=None, *, record=None, replay=None):
         by = "endpoint"
     else:
         client, model, by = _offline(Understudy(), recorder), Understudy.name, "rules"
-        said = f"Offline: no language model answers here, rules do. {note}"
+        said = f"Offline: no language model answers here, rules do. {note}".strip()
     print(f"{said} {recorder.begin(model, by)}" if recorder else said)
     return client, model
 

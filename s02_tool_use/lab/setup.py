@@ -1,7 +1,8 @@
 """Makes .venv in the folder of the course and installs requirements.txt into it. Standard library only.
 
 Nothing is installed outside .venv. uv does it in seconds; where uv does not run, pip does it in about a minute.
-A stamp is written last, so an install that was interrupted is taken up again.
+A stamp is written last, so an install that was interrupted is taken up again. All that is said goes to stderr: stdout
+belongs to the command that runs next.
 """
 
 import hashlib
@@ -46,7 +47,7 @@ def environment():
     inside = Path(sys.prefix) == VENV
     if not (inside and STAMP.exists()) and has_everything():
         if not inside:
-            print(f"Using the environment that was made for the course: {sys.prefix}", flush=True)
+            print(f"Using the environment that was made for the course: {sys.prefix}", file=sys.stderr)
         return sys.executable
     if not is_ready():
         make()
@@ -83,11 +84,13 @@ def fingerprint():
 
 def make():
     """Make .venv, or mend it. Raises SetupError for what this machine lacks."""
-    print(f"Installing into {VENV}: once, about 100 MB, some seconds to a minute ...", flush=True)
+    print(f"Installing into {VENV}: once, about 100 MB, some seconds to a minute ...", file=sys.stderr)
     try:
         if not is_usable():
             if VENV.exists():
-                print("The .venv found there is not of this Python, system and folder: making it anew.", flush=True)
+                print(
+                    "The .venv found there is not of this Python, system and folder: making it anew.", file=sys.stderr
+                )
             create()
         STAMP.unlink(missing_ok=True)
         install()
@@ -163,11 +166,11 @@ def run(*command):
             for line in child.stdout:
                 output += line
                 if shown:
-                    print(line.strip()[:width].ljust(width), end="\r", flush=True)
+                    print(line.strip()[:width].ljust(width), end="\r", file=sys.stderr)
     except OSError as error:
         return str(error)
     if shown:
-        print(" " * width, end="\r", flush=True)
+        print(" " * width, end="\r", file=sys.stderr)
     return (output or f"exit status {child.returncode}") if child.returncode else ""
 
 

@@ -76,7 +76,7 @@ def _run(arguments):
         return 2
     try:
         with contextlib.redirect_stdout(out):
-            client, model = _offline(clients) if arguments.offline else clients.connect()
+            client, model = clients.connect(offline=arguments.offline)
     except clients.SettingsError as error:
         print(error, file=sys.stderr)
         return 2
@@ -89,11 +89,6 @@ def _run(arguments):
         return chat.answer(prompt)
     print("The prompt is empty: write it behind -p.", file=sys.stderr)
     return 2
-
-
-def _offline(clients):
-    print("Offline: no language model answers here, rules do.")
-    return clients._offline(clients.Understudy()), clients.Understudy.name
 
 
 def _readers(single):
