@@ -295,8 +295,8 @@ def refused(folder, *arguments, env):
 
 
 def sentences(said):
-    """What was said, without the line that says that an install begins."""
-    return re.sub(r"^Installing into .*\n", "", said)
+    """What was said, without the lines that say what is being made."""
+    return re.sub(r"(?m)^(?:Installing into|The .venv found there) .*\n", "", said)
 
 
 @pytest.fixture
