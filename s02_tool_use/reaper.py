@@ -31,6 +31,8 @@ def prctl(option, value):
 
 def run(command) -> int:
     """Run the command in a session of its own and wait for it, then end what is left of it."""
+    for name in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(name, signal.SIG_DFL)  # Python ignores two, our parent perhaps more; `yes | head` needs them
     signal.signal(signal.SIGTERM, stop)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a thread of the kernel may have blocked some
     prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -58,12 +60,7 @@ def become(command):
     try:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        for name in (
-            signal.SIGTERM,
-            signal.SIGPIPE,
-            signal.SIGXFSZ,
-        ):  # Python ignores two of them; `yes | head` needs it
-            signal.signal(name, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.execvp(command[0], command)
     except BaseException as error:
         os.write(2, f"{command[0]}: {error}\n".encode(errors="replace"))

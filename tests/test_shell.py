@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from test_tool_cases import processes
 
-from s02_tool_use import ToolError, run_bash, use_workdir
+from s02_tool_use import ToolError, reaper, run_bash, use_workdir
 from s02_tool_use.output import MAX_SHOWN
 from s02_tool_use.sandbox import environment, sandbox_status
 
@@ -202,6 +202,16 @@ def test_other_children_of_the_kernel_are_left_alone(bash):
         bash("sleep 5", timeout=0.3)
         assert other.poll() is None
         other.kill()
+
+
+def test_signals_that_the_kernel_ignores_work_in_the_command():
+    """A server that a script starts in the background ignores Ctrl-C, and so would all that it starts."""
+    ignore = "import os, signal, sys; [signal.signal(name, signal.SIG_IGN) for name in (signal.SIGINT, signal.SIGCHLD)]"
+    command = [sys.executable, reaper.__file__, "bash", "-c", "kill -INT $$"]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{ignore}; os.execv(sys.argv[1], sys.argv[1:])", *command], check=False
+    )
+    assert done.returncode == 128 + signal.SIGINT
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counted in /proc")
