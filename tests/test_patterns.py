@@ -177,7 +177,7 @@ def fits(names, parts):
     return (fnmatch.fnmatchcase(names[0], parts[0]) or names[0] == parts[0]) and fits(names[1:], parts[1:])
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(paths=st.lists(PATHS, max_size=8), parts=st.lists(PARTS, min_size=1, max_size=4))
 def test_a_pattern_finds_what_its_meaning_says(workspace, paths, parts):
     for path in paths:
