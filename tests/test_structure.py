@@ -218,7 +218,7 @@ def test_the_course_has_at_least_24_exercises_and_takes_about_four_hours():
     exercises = sum(source.startswith("check.") for path in WITH_EXERCISES for source in cells(path, "code"))
     minutes = sum(int(re.search(r"\*\*Time\*\* (\d+)", cells(path, "markdown")[1])[1]) for path in NOTEBOOKS)
     assert exercises >= 24
-    assert 200 <= minutes <= 330
+    assert 220 <= minutes <= 270
 
 
 def test_the_table_of_the_readme_is_the_folder():
