@@ -139,6 +139,7 @@ def test_an_attempt_that_the_sdk_repeated_is_not_seen_again(folder):
         say(client, model)
     client, model = replayed()
     assert [say(client, model).content[0].text for _ in range(2)] == ["One.", "Two."]
+    assert [exchange["request_id"] for exchange in exchanges(client)] == ["req_02", "req_03"]
 
 
 @pytest.mark.parametrize("fault", ["hang_up", "break_off", "stream_error"])
@@ -445,6 +446,7 @@ def test_what_cannot_change_the_answer_is_no_difference(recorded, sent):
     ("recorded", "sent", "first"),
     [
         (call(a=1, b=2), call(b=3, c=4), "a: recorded 1, sent nothing"),
+        (call(b=2), call(b=2, c=4), "c: recorded nothing, sent 4"),
         (call(a=[1, 2]), call(a=[1, 2, 3]), "a.2: recorded nothing, sent 3"),
         (call(a={"b": [{}]}), call(a={"b": 5}), 'a.b: recorded [{}], sent 5'),
         (call(system="the [key removed] is"), call(system="the key was"), "system: recorded "
