@@ -552,6 +552,27 @@ def test_prefill_keeps_the_last_word_of_the_assistant_and_takes_the_space_at_its
     assert repaired(Q, assistant(text("I am"), CALL), prefill=True)[0][-1] == user(NONE)
 
 
+def test_a_server_tool_waits_for_results_and_not_for_words():
+    waiting = [Q, assistant(text("a"), SEARCH, CALL), user(RESULT)]
+    assert repaired(*waiting) == (waiting, [])
+    assert repaired(*waiting[:2], user(RESULT, text("b")))[0][1] == assistant(text("a"), CALL)
+    assert repaired(Q, assistant(text("a"), SEARCH), user(text("b")))[0][1] == assistant(text("a"))
+
+
+def test_thinking_that_follows_a_call_stays_together():
+    more = {**THINKING, "thinking": "more"}
+    mended, _ = repaired(Q, assistant(CALL, THINKING, more, CALL2), user(RESULT, RESULT2))
+    assert mended == [Q, assistant(CALL), user(RESULT), assistant(THINKING, more, CALL2), user(RESULT2)]
+
+
+def test_of_two_calls_with_one_id_the_earlier_gets_its_late_result_instead_of_a_placeholder():
+    late = {**RESULT, "content": "late"}
+    mended, _ = repaired(Q, assistant(CALL), user(NONE), assistant(CALL), user(RESULT, late))
+    renamed = "toolu_1_2"
+    assert mended[2] == user(late)
+    assert mended[3:] == [assistant({**CALL, "id": renamed}), user({**RESULT, "tool_use_id": renamed})]
+
+
 def test_unsigned_thinking_goes_unless_the_endpoint_wants_it():
     thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
     history = [Q, assistant(thinking, CALL), user(RESULT)]
