@@ -3,7 +3,7 @@
 Each check yields (rule, message, message index, block index). What blocks mean to each other is rules.py.
 """
 
-from s02_tool_use.fields import CALLERS, FIELDS, INSIDE_RESULT, SERVER_RESULTS, SOURCES
+from s02_tool_use.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
 
 from .pictures import check_picture
 from .rules_types import (
@@ -37,7 +37,7 @@ _TAGS = (
     "tool_use",
     "web_search_tool_result",
 )
-_TOP_LEVEL = FIELDS.keys() - {"tool_reference", "browser_state"}
+_TOP_LEVEL = FIELDS.keys() - ONLY_INSIDE_RESULT
 
 
 def check_messages(messages, profile):
