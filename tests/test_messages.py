@@ -573,6 +573,13 @@ def test_of_two_calls_with_one_id_the_earlier_gets_its_late_result_instead_of_a_
     assert mended[3:] == [assistant({**CALL, "id": renamed}), user({**RESULT, "tool_use_id": renamed})]
 
 
+@pytest.mark.parametrize(("name", "mended"), [("", "unknown"), (None, "unknown"), ("a" * 201, "a" * 200)])
+def test_a_call_has_a_name_of_a_length_that_the_api_takes(name, mended):
+    history, repairs = repaired(Q, assistant({**CALL, "name": name}), user(RESULT))
+    assert history[1] == assistant({**CALL, "name": mended})
+    assert repairs == ["mended the name of a call in message 1"]
+
+
 def test_unsigned_thinking_goes_unless_the_endpoint_wants_it():
     thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
     history = [Q, assistant(thinking, CALL), user(RESULT)]
