@@ -141,6 +141,30 @@ def test_a_fork_runs_no_tool_again_whose_result_it_has(run, workspace):
     assert ended(forked).stage.messages[-1]["content"][0]["text"] == "It says hello."
 
 
+def test_a_fork_calls_no_handler_for_what_it_knows(run):
+    paths = []
+
+    def read_file(path):
+        paths.append(path)
+        return "hello"
+
+    walked = ended(run(ONE_CALL, handlers={"read_file": read_file}))
+    ended(at(walked, "result").fork())
+    assert paths == ["a.txt"]
+    ended(at(walked, "lookup").fork())
+    assert paths == ["a.txt", "a.txt"]
+
+
+def test_a_fork_leaves_the_run_that_it_comes_from_as_it_was(run):
+    walked = ended(run(ONE_CALL))
+    stages = list(walked.stages)
+    forked = at(walked, "result").fork()
+    forked.edit(json.dumps({**forked.stage.editable, "content": "goodbye"}))
+    ended(forked)
+    assert walked.stages == stages
+    assert walked.stage.kind == "result"
+
+
 def test_an_edited_result_is_what_the_model_gets(run):
     walked = run(ONE_CALL)
     while walked.stage.kind != "result":

@@ -1,5 +1,6 @@
 """A session: turns in a thread, what is asked before, stopping in the middle of anything, and what it costs."""
 
+import contextlib
 import threading
 import time
 
@@ -181,6 +182,7 @@ def test_stop_ends_a_running_command_and_answers_it(session, seen):
     seen.wait_for("tool_use")
     talk.stop()
     talk.join(PATIENCE)
+    assert seen.last("end") == (STOPPED, "Stopped."), "it ended, and was not left behind"
     assert talk.messages[-1]["content"][0]["content"] == "(cancelled)"
     assert valid(talk.messages)
     ask(talk)
@@ -191,7 +193,9 @@ def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch
     free = threading.Event()
 
     def stubborn(path):
-        free.wait(PATIENCE)  # one long wait is deaf to exceptions
+        while not free.is_set():
+            with contextlib.suppress(KeyboardInterrupt):
+                free.wait(PATIENCE)
         return "late"
 
     talk = session([call("read_file", path="a"), "Go on."], handlers={"read_file": stubborn})
@@ -208,6 +212,19 @@ def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch
     time.sleep(0.3)  # whatever it does now must not reach the session
     assert talk.messages == history
     assert seen.count_of("end") == 2
+    assert "late" not in str(seen)
+
+
+def test_an_answer_that_was_left_behind_does_not_come_later(session, seen, monkeypatch):
+    monkeypatch.setattr(sessions, "GRACE", 0.05)
+    talk = session([call("glob", pattern="*"), {"content": "late", "slow": 0.5}], stream=False)
+    talk.send("Go.")
+    seen.wait_for("request", 2)
+    talk.stop()
+    talk.join(PATIENCE)
+    assert len(talk.messages) == 3
+    time.sleep(0.8)
+    assert len(talk.messages) == 3
 
 
 def test_stop_in_the_middle_of_an_answer_takes_the_prompt_back(session, seen):

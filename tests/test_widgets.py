@@ -408,6 +408,7 @@ def test_what_was_said_is_shown_with_each_result_folded_under_its_call(chat, wor
     (workspace / "a.txt").write_text("hello\nworld\n")
     panel = chat([["I'll look.", call("read_file", path="a.txt")], "It says hello."])
     ask(panel, "What is in a.txt?")
+    assert panel.prompt.value == ""
     said = shown(panel)
     assert [text in said for text in ("What is in a.txt?", "I&#x27;ll look.", "It says hello.")] == [True] * 3
     call_drawn = next(child.value for child in drawings(panel.turns) if "read_file" in child.value)
@@ -526,7 +527,7 @@ def test_in_an_event_loop_everything_is_drawn_there_and_nothing_blocks_it(chat, 
     async def main():
         panel = chat([call("bash", command="sleep 0.3"), "Done."], ask_before=())
         threads, longest, before = set(), 0, time.monotonic()
-        panel.turns.observe(lambda change: threads.add(threading.current_thread()), "children")
+        panel.status.observe(lambda change: threads.add(threading.current_thread()), "value")
         panel.prompt.value = "Run."
         press(panel, "Send")
         end = time.monotonic() + PATIENCE

@@ -4,7 +4,6 @@ The HistoryLab draws it. Left out: the passes themselves (messages.py, plain.py,
 """
 
 import ast
-import copy
 import json
 
 from .. import ids, messages, plain, turns
@@ -33,8 +32,7 @@ def mend(history, chosen=tuple(PASSES)):
 
 
 def _mended(history, chosen, tell):
-    as_it_is = copy.deepcopy(conversation.plain(history))
-    history = plain.plain_messages(history, tell) if "plain" in chosen else as_it_is
+    history = plain.plain_messages(history, tell) if "plain" in chosen else conversation.plain(history)
     if "ids" in chosen or "answers" in chosen:
         taken_apart = turns.turns_of(history)
         if "ids" in chosen:
