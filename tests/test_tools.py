@@ -112,7 +112,7 @@ def test_a_binary_file_is_refused(workspace, raw):
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_utf16_text_is_refused_with_the_way_to_convert_it(workspace, encoding):
     put(workspace, "text\n".encode(encoding))
-    with pytest.raises(ToolError, match="iconv|binary"):
+    with pytest.raises(ToolError, match="iconv" if encoding == "utf-16" else "iconv|binary"):
         run_read("f", limit=1)
 
 
