@@ -7,6 +7,7 @@ import time
 import pytest
 
 from s02_tool_use.lab import session as sessions
+from s02_tool_use.lab.client import connect
 from s02_tool_use.lab.rules import validate
 from s02_tool_use.lab.session import FAILED, STOPPED, Session
 
@@ -335,3 +336,18 @@ def test_the_cost_is_known_only_if_every_price_is(session):
 
 def test_without_prices_there_is_no_cost(session):
     assert session([]).cost is None
+
+
+def test_a_turn_says_where_it_departs_from_a_recording(workspace, seen, tmp_path, monkeypatch):
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    path = tmp_path / "run.jsonl"
+    recorded, model = connect(record=path)
+    ask(Session(recorded, model, ask_before=()), "Count the lines of a.txt")
+    replayed, model = connect(replay=path)
+    ask(Session(replayed, model, watch=seen, ask_before=()), "Count the lines of b.txt")
+    reason, sentence = seen.last("end")
+    assert reason == "end_turn"
+    assert "b.txt" in sentence
+    assert "departs" in sentence
+    recorded.close()
+    replayed.close()

@@ -9,6 +9,7 @@ import threading
 
 from .. import loop
 from . import conversation, faults
+from .client import departures
 from .job import Job
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
@@ -116,6 +117,7 @@ class _Turn:
 
     def run(self):
         session = self.session
+        said_before = len(departures(session.client))
         try:
             steps = loop.agent_steps(
                 session.client,
@@ -129,7 +131,8 @@ class _Turn:
                     self.tell(*step)
                     if self.stopping:
                         raise KeyboardInterrupt
-            self.end(step.data, WHY.get(step.data, f"It ended with {step.data}."))
+            why = WHY.get(step.data, f"It ended with {step.data}.")
+            self.end(step.data, " ".join(filter(None, [why, *departures(session.client)[said_before:]])))
         except KeyboardInterrupt:
             self.end(STOPPED, WHY[STOPPED])
         except Exception as error:
