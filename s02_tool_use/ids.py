@@ -5,7 +5,7 @@ Works on turns (turns.py) and puts the renamed blocks into them. Results go with
 
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 
 from .fields import SERVER_RESULTS
 
@@ -35,7 +35,8 @@ def is_placeholder(result):
 def unique_ids(turns, tell):
     """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
 
-    A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own.
+    A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own. Where a turn
+    answers all that wait together, their order tells which is whose, placeholders too.
     """
     ids = [block["id"] for turn in turns for block in turn.blocks if block["type"] == "tool_use"]
     if len(set(ids)) == len(ids) and all_legal(ids):
@@ -44,6 +45,8 @@ def unique_ids(turns, tell):
     calls, later = {}, []
     for number, turn in enumerate(turns):
         copies = []
+        results = Counter(block["tool_use_id"] for block in turn.blocks if block["type"] == "tool_result")
+        whole = {name for name, count in results.items() if name in calls and calls[name].waiting_together() == count}
         for k, (block, place) in enumerate(turn.spots()):
             if block["type"] == "tool_use":
                 namesakes = calls.setdefault(block["id"], Namesakes(block["id"]))
@@ -56,9 +59,9 @@ def unique_ids(turns, tell):
                     tell(f"renamed the call {block['id']!r} in message {place} to {name}")
                     turn.blocks[k] = {**block, "id": name}
             elif block["type"] == "tool_result":
-                namesakes = calls.get(block["tool_use_id"])
-                if namesakes and namesakes.waiting and not is_placeholder(block):
-                    turn.blocks[k] = {**block, "tool_use_id": namesakes.answered(-1)}
+                namesakes, real = calls.get(block["tool_use_id"]), not is_placeholder(block)
+                if namesakes and namesakes.waiting and (real or block["tool_use_id"] in whole):
+                    turn.blocks[k] = {**block, "tool_use_id": namesakes.answered(-1, real)}
                 else:
                     later.append((turn, k))
         if copies:
@@ -104,14 +107,21 @@ class Namesakes:
         self.waiting[-1][1].append(name)
         return name
 
-    def answered(self, turn):
+    def waiting_together(self):
+        """How many wait in the latest turn that waits."""
+        return len(self.waiting[-1][1]) if self.waiting else 0
+
+    def answered(self, turn, real=True):
         """The call that the next result answers: the first that waits in the latest turn (-1) or in the earliest (0).
 
-        If none waits, the one that was answered last: it has two results then.
+        If none waits, the one that was answered last: it has two results then. After a placeholder it goes on waiting.
         """
         if self.waiting:
-            self.last = self.waiting[turn][1].popleft()
-            if not self.waiting[turn][1]:
+            names = self.waiting[turn][1]
+            self.last = names.popleft()
+            if not real:
+                names.append(self.last)
+            if not names:
                 del self.waiting[turn]
         return self.last
 

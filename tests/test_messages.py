@@ -530,6 +530,14 @@ def test_a_result_before_its_call_counts_only_when_none_comes_after():
     assert repaired(Q, user(early), assistant(CALL), user(NONE))[0][1:] == [assistant(CALL), user(early)]
 
 
+def test_of_namesakes_in_one_message_each_gets_its_own_result_also_if_one_says_that_there_is_none():
+    other, none = {**CALL, "input": {"command": "pwd"}}, {**RESULT, "content": CANCELLED, "is_error": True}
+    mended, _ = repaired(Q, assistant(CALL, other), user(none, {**RESULT, "content": "/home"}))
+    assert mended[2] == user(none, {**RESULT, "tool_use_id": "toolu_1_2", "content": "/home"})
+    late, _ = repaired(Q, assistant(CALL, other), user(none, none), assistant(text("a")), user(RESULT, RESULT))
+    assert late[2] == user(RESULT, {**RESULT, "tool_use_id": "toolu_1_2"})
+
+
 def test_a_turn_that_loses_its_results_still_stands_between_two_turns_of_the_assistant():
     """Else the two would be one turn, and the text would come before the call that it speaks of."""
     history = [Q, assistant(CALL), user({**RESULT, "tool_use_id": "gone"}), assistant(text("One file.")), user(RESULT)]
