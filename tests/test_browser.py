@@ -247,6 +247,17 @@ def test_after_a_restart_and_a_reload_every_cell_is_readable(lab, widgets):
 
 # ---- the notebooks
 
+# In which cell of which notebook to press what, and what then stands there.
+WORK = {
+    "07_look_inside": ("s1-stepper", "Forward ▶", "", "request built"),
+    "10_playground": (
+        "s5-chat",
+        "Write to the agent, then press Enter",
+        "What is in README.md?",
+        "README.md has 16 lines",
+    ),
+}
+
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_notebook_runs_and_stays_readable_without_its_kernel(path, lab, browser):
@@ -254,6 +265,13 @@ def test_a_notebook_runs_and_stays_readable_without_its_kernel(path, lab, browse
     assert browser.run_all() == []
     views = browser.run("return document.querySelectorAll('.jp-OutputArea .jupyter-widgets').length")
     assert views or path.name.startswith(("00", "04", "05", "06")), "this notebook has a widget"
+    if path.stem in WORK:
+        cell, control, text, answer = WORK[path.stem]
+        browser.enter(cell)
+        browser.tab_to(control)
+        browser.type(text)
+        browser.press("Enter")
+        browser.wait_for_output(cell, answer)
     picture(browser, path.stem)
     readable_after_restart(lab, browser, path.name)
 
