@@ -105,7 +105,8 @@ def replace(folder, name, data, p, seen=None):
         old = os.fstat(descriptor)
         os.close(descriptor)
     draft = os.path.join(os.path.dirname(name), f".draft-{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW, 0o666, dir_fd=folder)
+    mode = 0o600 if old else 0o666  # nobody else reads it before it has the mode of the old file
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW, mode, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

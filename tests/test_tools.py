@@ -172,6 +172,15 @@ def test_a_new_file_gets_the_usual_mode_and_an_old_one_keeps_its_own(workspace):
         assert stat.S_IMODE((workspace / "f").stat().st_mode) == mode
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_the_draft_of_a_private_file_is_private_too(workspace, monkeypatch):
+    put(workspace, b"x").chmod(0o600)
+    fsync, modes = os.fsync, []
+    monkeypatch.setattr("os.fsync", lambda draft: (modes.append(stat.S_IMODE(os.fstat(draft).st_mode)), fsync(draft)))
+    run_write("f", "secret")
+    assert modes == [0o600]
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
 def test_the_owner_stays(workspace):
     os.chown(put(workspace, b"x"), 12345, 54321)
