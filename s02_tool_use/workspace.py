@@ -131,7 +131,7 @@ def _look(path, name):
     except FileNotFoundError:
         return "missing", None
     except OSError as error:
-        raise ToolError(f"{name!r}: {error.strerror}") from None
+        raise ToolError(f"{name!r}: {error.strerror}; try again, or use another path") from None
     return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
 
 

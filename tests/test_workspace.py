@@ -170,6 +170,15 @@ def test_a_link_put_there_after_the_decision_is_not_followed(workspace, monkeypa
     assert (workspace.parent / "out" / "a.txt").read_text() == "TOP-SECRET"
 
 
+def test_a_link_swapped_for_a_folder_during_the_look_is_told_with_what_to_do(workspace, monkeypatch):
+    (workspace / "sub").mkdir()
+    (workspace / "link").symlink_to("sub")
+    read = os.readlink
+    monkeypatch.setattr("os.readlink", lambda path: read(workspace / "sub"))
+    with pytest.raises(ToolError, match="'link'.*; try again"):
+        safe_path("link")
+
+
 def test_a_file_swapped_for_a_pipe_or_a_link_after_the_look_is_refused(workspace, monkeypatch):
     (workspace / "a.txt").write_text("x")
     os.mkfifo(workspace / "pipe")
