@@ -122,7 +122,7 @@ def mend_thinking(block, where, tell):
 def mend_source(block, where, tell):
     """C10, as far as a list can be mended: an image or a document says where it comes from."""
     source = block.get("source")
-    fields = SOURCES.get(str(source.get("type"))) if isinstance(source, dict) else None
+    fields = SOURCES[block["type"]].get(str(source.get("type"))) if isinstance(source, dict) else None
     if not fields or not all(isinstance(source.get(name), str) for name in fields - {"content"}):
         return tell(f"dropped the {block['type']} in {where}: it has no source")
     if "content" in fields and "content" not in source:

@@ -42,13 +42,9 @@ HOME = {
     **dict.fromkeys(SERVER_RESULTS | THINKING, "assistant"),
 }
 # Where an image or a document comes from, and the fields of each way.
-SOURCES = {
-    "base64": {"type", "media_type", "data"},
-    "text": {"type", "media_type", "data"},
-    "content": {"type", "content"},
-    "url": {"type", "url"},
-    "file": {"type", "file_id"},
-}
+_DATA = {"type", "media_type", "data"}
+_SOURCES = {"base64": _DATA, "url": {"type", "url"}, "file": {"type", "file_id"}}
+SOURCES = {"image": _SOURCES, "document": {**_SOURCES, "text": _DATA, "content": {"type", "content"}}}
 # Who made a call: the model, or code that it ran at the API's side.
 CALLERS = {
     "direct": {"type"},

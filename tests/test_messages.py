@@ -573,6 +573,13 @@ def test_thinking_that_follows_a_call_stays_together():
     assert mended == [Q, assistant(CALL), user(RESULT), assistant(THINKING, more, CALL2), user(RESULT2)]
 
 
+def test_two_calls_of_one_turn_with_one_id_get_their_results_in_order():
+    pwd = {**CALL, "input": {"command": "pwd"}}
+    mended, _ = repaired(Q, assistant(CALL, pwd), user(RESULT, {**RESULT, "content": "/home"}))
+    second = {**RESULT, "tool_use_id": "toolu_1_2", "content": "/home"}
+    assert mended == [Q, assistant(CALL, {**pwd, "id": "toolu_1_2"}), user(RESULT, second)]
+
+
 def test_of_two_calls_with_one_id_the_earlier_gets_its_late_result_instead_of_a_placeholder():
     late = {**RESULT, "content": "late"}
     mended, _ = repaired(Q, assistant(CALL), user(NONE), assistant(CALL), user(RESULT, late))

@@ -127,6 +127,8 @@ REFUSED = [
     ("T10", ask(temperature=1), "temperature: Extra inputs are not permitted"),
     ("T10", ask(top_p=0.5), "top_p: Extra inputs are not permitted"),
     ("T10", ask(temperature=2), "temperature: range: 0..1", OLD),
+    ("T10", ask(temperature="hot"), "temperature: Input should be a valid number", OLD),
+    ("T10", ask(top_k=0.5), "top_k: Input should be a valid integer", OLD),
     (
         "T10",
         ask(temperature=0, thinking={"type": "adaptive"}),
@@ -317,6 +319,16 @@ REFUSED = [
         "C10",
         talk([image(b"", "image/bmp")]),
         f"{BASE64}.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+    ),
+    *(
+        ("C10", talk([{"type": "image", "source": source}]), f"messages.0.content.0.image.source{message}")
+        for source, message in (
+            ({"type": "bmp"}, f": Input tag 'bmp' {UNKNOWN} 'base64', 'url', 'file'"),
+            ({}, f": Input tag 'None' {UNKNOWN} 'base64', 'url', 'file'"),
+            ({"type": "url"}, ".url.url: Field required"),
+            ({"type": "url", "url": 5}, ".url.url: Input should be a valid string"),
+            ({"type": "url", "url": "https://a.b", "x": 1}, ".url.x: Extra inputs are not permitted"),
+        )
     ),
     (
         "C10",
@@ -547,6 +559,8 @@ ACCEPTED = [
     (talk("Hi.", []), Profile(prefill=True)),
     (talk(USER, SYSTEM, assistant(text("a")), USER), WITH_SYSTEM),
     (talk({"role": "system", "content": [], "output_config": {}}, USER), WITH_SYSTEM),
+    (talk([image(png(2000, 2000))] * 21), FIRST_PARTY),
+    (talk([image(png(2001, 2001))] * 20), FIRST_PARTY),
     (talk([image(png(8000, 8000)), image(b"not a picture that we know")]), FIRST_PARTY),
     (talk("Hi.", [{"type": "document", "source": {"type": "url", "url": "https://a.b"}}], "a"), OLD),
     (talk([text("a", citations=[{}])]), OLD),

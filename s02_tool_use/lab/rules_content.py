@@ -114,7 +114,7 @@ def check_block(block, path, profile, *, known=_TOP_LEVEL, tags=_TAGS, images=0)
             for text in check(block[name], f"{path}.{name}"):
                 yield rule, text
     if kind in ("image", "document"):
-        yield from _check_source(block["source"], f"{path}.source", images)
+        yield from _check_source(block["source"], f"{path}.source", SOURCES[kind], images)
     if kind == "tool_result":
         content = block.get("content", "")
         if not isinstance(content, (str, list)):
@@ -195,21 +195,21 @@ _OPTIONAL = [
 ]
 
 
-def _check_source(source, path, images):
+def _check_source(source, path, ways, images):
     """C10. Where an image or document comes from, and whether the picture is what it says it is."""
     if not isinstance(source, dict):
         return
     kind = source.get("type")
-    if not isinstance(kind, str) or kind not in SOURCES:
-        yield "C10", f"{path}: {unknown_tag(kind, SOURCES)}"
+    if not isinstance(kind, str) or kind not in ways:
+        yield "C10", f"{path}: {unknown_tag(kind, ways)}"
         return
-    for key in sorted(SOURCES[kind]):
+    for key in sorted(ways[kind]):
         if key not in source:
             yield "C10", f"{path}.{kind}.{key}: {REQUIRED}"
         elif key != "content" and not isinstance(source[key], str):
             yield "C10", f"{path}.{kind}.{key}: {STRING}"
     for key in source:
-        if key not in SOURCES[kind]:
+        if key not in ways[kind]:
             yield "C10", f"{path}.{kind}.{key}: {EXTRA}"
     if kind == "base64" and ".image.source" in path:
         for text in check_picture(source["media_type"], source["data"], f"{path}.base64", images):
