@@ -10,7 +10,7 @@ MAX_SHOWN = 30_000  # bytes, half from the head, half from the tail, where the e
 # What commands a terminal: titles and links, then colours and cursor, then the rest. A title without an end hides
 # nothing of what follows.
 ESCAPES = re.compile(
-    r"\x1b\][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\)" r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]" r"|\x1b(?:[ -/]*[0-~])?"
+    r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)" r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]" r"|\x1b(?:[ -/]*[0-~])?"
 )
 NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

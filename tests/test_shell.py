@@ -178,6 +178,12 @@ def test_stop_and_the_death_of_the_kernel_end_the_command_too(mode, workspace, s
     wait_until(lambda: not processes(words))
 
 
+def test_ctrl_c_in_a_terminal_reaches_the_kernel_alone(workspace, monkeypatch):
+    monkeypatch.setenv("S02_SANDBOX", "off")  # where $PPID is the reaper
+    sessions = run_bash("ps -o sid= -p $PPID; ps -o sid= -p $$").split()[:2]
+    assert len({os.getsid(0), *map(int, sessions)}) == 3
+
+
 def wait_until(true, seconds=10):
     deadline = time.monotonic() + seconds
     while not true():
