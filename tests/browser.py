@@ -270,6 +270,14 @@ class Browser:
         outputs = (output for cell in self.notebook()["cells"] for output in cell.get("outputs", ()))
         return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
 
+    def run_cell(self, cell):
+        """Run the cell with this id."""
+        self.run(
+            _CURRENT + "panel.content.activeCellIndex = panel.content.widgets.findIndex(c => c.model.id === cell);"
+            "await jupyterapp.commands.execute('notebook:run-cell')",
+            cell=cell,
+        )
+
     def notebook(self):
         """The notebook as it would be saved."""
         return self.run(_CURRENT + "return panel.context.model.toJSON()")

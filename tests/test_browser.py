@@ -211,6 +211,9 @@ def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
     widgets.type("Sleep.")
     widgets.press("Enter")
     widgets.wait_for_output("slow", "sleep 60")
+    widgets.run_cell("busy")  # returns when it has run: the kernel is free
+    assert "at work" in widgets.output("slow")
+    widgets.enter("slow")
     widgets.tab_to("Stop")
     widgets.press("Space")
     widgets.wait_for_output("slow", "(cancelled)")

@@ -558,3 +558,55 @@ def test_a_click_that_comes_in_another_thread_is_handled_in_the_loop(chat):
         raise AssertionError(shown(panel))
 
     asyncio.run(main())
+
+
+async def until(question):
+    end = time.monotonic() + PATIENCE
+    while not question() and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    assert question()
+
+
+def test_a_running_tool_can_be_stopped_at_the_bench(workspace):
+    async def main():
+        bench = ToolBench()
+        bench.fields["command"].value = "sleep 60"
+        press(bench, "Run")
+        await until(lambda: bench.busy)
+        press(bench, "Stop")
+        await until(lambda: not bench.busy)
+        assert "Stopped." in shown(bench)
+        bench.fields["command"].value = "echo again"
+        press(bench, "Run")
+        await until(lambda: "again" in shown(bench) and not bench.busy)
+
+    asyncio.run(main())
+
+
+def test_a_run_can_be_stopped_in_the_middle_of_a_tool_and_goes_on(stepper):
+    async def main():
+        panel = stepper([call("bash", command="sleep 60"), "Go on."])
+        press(panel, "To the end ▶▶")
+        await until(lambda: panel.run.stage.kind == "lookup")
+        press(panel, "Stop")
+        await until(lambda: not panel.busy)
+        assert "(cancelled)" in shown(panel)
+        press(panel, "To the end ▶▶")
+        await until(lambda: "Go on." in shown(panel))
+
+    asyncio.run(main())
+
+
+def test_while_a_run_goes_on_no_second_one_is_begun(stepper):
+    async def main():
+        panel = stepper([call("bash", command="sleep 60"), "Go on."])
+        press(panel, "To the end ▶▶")
+        await until(lambda: panel.run.stage.kind == "lookup")
+        press(panel, "Forward ▶")
+        press(panel, "Fork here")
+        await until(lambda: "goes on just now" in shown(panel))
+        assert len(panel.runs) == 1
+        press(panel, "Stop")
+        await until(lambda: not panel.busy)
+
+    asyncio.run(main())

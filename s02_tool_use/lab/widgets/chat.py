@@ -28,7 +28,9 @@ class Chat(Panel):
         self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
         self.prompt._submission_callbacks.register_callback(self._send)  # Enter, and not the leaving of the field
         self.send_button = button("Send", self._send, button_style="primary")
-        self.stop_button = button("Stop", self._stop, "Stop; the conversation stays valid", disabled=True)
+        self.stop_button = button(
+            "Stop", lambda _: self.session.stop(), "Stop; the conversation stays valid", disabled=True
+        )
         self.new_button = button("New conversation", self._reset)
         self.export_button = button("Export", self._export, "The conversation as a JSON file")
         self.asked = Drawing()
@@ -76,10 +78,6 @@ class Chat(Panel):
         self.link.draw("")
         self.session.send(prompt)
         self.prompt.value = ""
-
-    @guarded
-    def _stop(self):
-        self.session.stop()
 
     def _decide(self, verdict):
         @guarded
