@@ -174,6 +174,16 @@ def test_a_stream_gives_its_text_in_pieces_and_ends_like_a_plain_reply(scripted,
     assert "".join(pieces) == messages[-1]["content"][0]["text"]
 
 
+def test_a_stream_that_breaks_off_before_its_first_word_leaves_a_valid_history(scripted):
+    client, model = scripted(
+        [{"content": [" ", call("bash", command="touch made")], "stop_reason": "max_tokens"}, "Done."]
+    )
+    messages = user()
+    list(agent_steps(client, model, messages, stream=True))
+    assert {"type": "text", "text": " "} not in messages[1]["content"]
+    assert valid(model, [*messages, *user("Thanks.")])
+
+
 def test_an_error_of_the_api_passes_through_and_leaves_the_history_as_it_was(scripted):
     import anthropic
 

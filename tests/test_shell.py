@@ -53,7 +53,7 @@ def bash(mode, workspace):
         ("tty", "not a tty\n[exit status 1]"),
         ("exec >&- 2>&-; sleep 0.3; exit 4", "[exit status 4]"),
         (
-            "basename $(dirname $(command -v python)) && python -c 'import sys; print(6 * 7)'",
+            'basename "$(dirname "$(command -v python)")" && python -c "import sys; print(6 * 7)"',
             "bin\n42\n[exit status 0]",
         ),
         ("[[ a == a ]] && echo {1..3}", "1 2 3\n[exit status 0]"),

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import anthropic
 import pytest
@@ -19,6 +20,8 @@ from s02_tool_use.lab import faults, terminal
 from s02_tool_use.lab.rules import validate
 from s02_tool_use.lab.server import Server
 from s02_tool_use.lab.understudy import Scripted
+
+ROOT = Path(__file__).resolve().parent.parent
 
 CODE = "import sys; from s02_tool_use.lab.terminal import main; sys.exit(main(sys.argv[1:]))"
 PATIENCE = 60  # seconds for anything: a guard against hanging
@@ -326,6 +329,7 @@ def test_a_closed_pipe_ends_it_without_a_word(chat):
 def test_it_speaks_utf_8_whatever_the_locale(chat):
     run = chat("答え: é 👍🏽")
     latin = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}
+    latin["PYTHONPATH"] = str(ROOT)  # an ASCII Python finds no editable install in a folder with an é
     child = run.start(env=latin, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, err = child.communicate("質問 é 👍🏽\n".encode(), PATIENCE)
     assert (child.returncode, err) == (0, b"")
