@@ -115,7 +115,8 @@ def test_the_exit_status_is_that_of_what_was_started():
 @pytest.mark.skipif(os.name != "posix", reason="sends the signal of Ctrl-C")
 def test_where_a_process_cannot_be_replaced_ctrl_c_is_left_to_the_child():
     # The child takes its time: on POSIX the interrupt must not meet the moment in which the parent learns of its end.
-    child = "import signal, time; signal.signal(2, lambda *_: (time.sleep(1), exit(5))); print('up', flush=True); signal.pause()"
+    handler = "lambda *_: (time.sleep(1), exit(5))"
+    child = f"import signal, time; signal.signal(2, {handler}); print('up', flush=True); signal.pause()"
     become = f"from s02_tool_use.__main__ import become; sys.exit(become([sys.executable, '-c', {child!r}]))"
     code = f"import os, sys; os.name = 'nt'; {become}"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
