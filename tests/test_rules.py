@@ -126,6 +126,7 @@ REFUSED = [
     ("T9", ask(system=[text("a", b=1)]), "system.0.b: Extra inputs are not permitted"),
     ("T10", ask(temperature=1), "temperature: Extra inputs are not permitted"),
     ("T10", ask(top_p=0.5), "top_p: Extra inputs are not permitted"),
+    ("T10", ask(temperature="hot", top_k=None), "temperature: Extra inputs are not permitted"),
     ("T10", ask(temperature=2), "temperature: range: 0..1", OLD),
     ("T10", ask(temperature="hot"), "temperature: Input should be a valid number", OLD),
     ("T10", ask(top_k=0.5), "top_k: Input should be a valid integer", OLD),

@@ -21,7 +21,7 @@ from .rules_types import (
 
 # Fields whose null is the same as absent.
 _NULL_IS_ABSENT = {"metadata", "inference_geo", "stop_sequences", "cache_control", "container"}
-_SAMPLING = ("temperature", "top_k", "top_p")
+_SAMPLING = ("temperature", "top_k", "top_p")  # unknown since version 2026-10-21
 _UNCHECKED = {"diagnostics", "speed", "user_profile_id", "workspace_id"}
 
 
@@ -37,7 +37,8 @@ def check_fields(request, profile, check_messages):
         and request["model"] not in profile.models
     ):
         yield "T2", f"model: {request['model']}"
-    for name, rule, check, required in _FIELDS:
+    fields = [field for field in _FIELDS if profile.version < "2026-10-21" or field[0] not in _SAMPLING]
+    for name, rule, check, required in fields:
         value = request.get(name)
         if name == "messages" and name in request:
             yield from check_messages(value)
@@ -46,12 +47,10 @@ def check_fields(request, profile, check_messages):
                 yield fault if isinstance(fault, tuple) else (rule, fault)
         elif required and name not in request:
             yield rule, f"{name}: {REQUIRED}"
-    known = {name for name, *_ in _FIELDS} | _UNCHECKED
+    known = {name for name, *_ in fields} | _UNCHECKED
     for key in request:
         if key not in known:
-            yield "T8", f"{key}: {EXTRA}"
-        elif key in _SAMPLING and profile.version >= "2026-10-21":
-            yield "T10", f"{key}: {EXTRA}"
+            yield "T10" if key in _SAMPLING else "T8", f"{key}: {EXTRA}"
 
 
 def check_across(request, profile, last=False):
