@@ -4,6 +4,7 @@ Importing the package imports nothing else: not the SDK, not IPython, not even t
 """
 
 import importlib
+import sys
 
 _HOME = {
     "TOOLS": "dispatch",
@@ -25,12 +26,25 @@ _HOME = {
 __all__ = list(_HOME)
 
 
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value  # the next use finds it at once
-    return value
+def lazily(package, homes):
+    """Return a __getattr__ for `package`: it loads a name of `homes` from its module when it is first used.
+
+    homes: name -> the module it stands in, or None if the name is a module itself.
+    """
+
+    def load(name):
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = importlib.import_module(f"{package}.{homes[name] or name}")
+        if homes[name]:
+            value = getattr(value, name)
+        setattr(sys.modules[package], name, value)  # the next use finds it at once
+        return value
+
+    return load
+
+
+__getattr__ = lazily(__name__, _HOME)
 
 
 def __dir__():

@@ -76,7 +76,8 @@ def agent_steps(
         else:
             reply = client.messages.create(**request)
 
-        turn = {"role": "assistant", "content": [_plain(block) for block in reply.content if not _is_blank(block)]}
+        content = [block.model_dump(mode="json", exclude_none=True) for block in reply.content]
+        turn = {"role": "assistant", "content": [block for block in content if not _is_blank(block)]}
         if turn["content"]:  # an empty turn would be refused
             messages.append(turn)
         results = []
@@ -110,13 +111,9 @@ def agent_loop(client, model, messages, **settings):
     return reply
 
 
-def _plain(block):
-    return block.model_dump(mode="json", exclude_none=True)
-
-
 def _is_blank(block):
     """A text without text, which the API would refuse to take back: what is left of a stream that broke off."""
-    return block.type == "text" and not block.text.strip()
+    return block["type"] == "text" and not block["text"].strip()
 
 
 def _calls(turn):

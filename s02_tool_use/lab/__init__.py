@@ -3,7 +3,7 @@
 The names that notebooks use can be imported from here; each is loaded when it is first used.
 """
 
-import importlib
+from .. import lazily
 
 _HOME = {
     "Chat": "widgets",
@@ -22,14 +22,4 @@ _HOME = {
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = _HOME[name]
-    if home is None:
-        return importlib.import_module(f"{__name__}.{name}")
-    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOME)

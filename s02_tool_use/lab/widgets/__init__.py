@@ -3,7 +3,7 @@
 Each draws what a module without widgets does (runs, escapes, passes, session, forms), and has a static twin.
 """
 
-import importlib
+from ... import lazily
 
 _HOME = {
     "Chat": "chat",
@@ -14,11 +14,4 @@ _HOME = {
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOME)
