@@ -62,9 +62,9 @@ def _command_line(command):
         raw = command.encode()
     except UnicodeEncodeError:
         raise ToolError("command holds half of a character (a lone surrogate); send it whole") from None
-    shell, note = ["bash", "-c"], ""
+    shell, note = ["bash", "-c", "--"], ""  # a command may begin with a dash
     if not shutil.which("bash"):
-        shell = [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c"]
+        shell = [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c", "--"]
         note = f"; there is no bash here, so this ran in {os.path.basename(shell[0])}"
     with tempfile.TemporaryFile() as script:
         if len(raw) <= MAX_ARGUMENT or ON_WINDOWS:

@@ -58,6 +58,7 @@ def bash(mode, workspace):
         ),
         ("[[ a == a ]] && echo {1..3}", "1 2 3\n[exit status 0]"),
         ("cd /; x=1", "[exit status 0]"),
+        ("-x 2>/dev/null", "[exit status 127]"),
     ],
 )
 def test_a_command_gives_its_output_and_how_it_ended(bash, command, said):
