@@ -38,7 +38,7 @@ def fitting_arguments(name, handler, given, schema) -> dict:
         else:
             try:
                 fitting[key] = _fit(value, kinds[key].get("type"))
-            except (ValueError, OverflowError):
+            except ValueError:
                 faults.append(f"{key} must be of type {kinds[key]['type']}, not {_kind(value)}")
     if len(fitting) < len(needed):
         faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]

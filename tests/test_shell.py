@@ -179,6 +179,23 @@ def test_stop_and_the_death_of_the_kernel_end_the_command_too(mode, workspace, s
     wait_until(lambda: not processes(words))
 
 
+def test_signals_that_a_thread_holds_back_still_reach_the_command(bash):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})
+    try:
+        assert "SIGUSR1" in bash("kill -USR1 $$; echo alive")
+        assert "SIGTERM" in bash("kill -TERM $$; echo alive")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def test_the_users_next_line_of_input_is_not_taken(mode, workspace):
+    code = "import sys, s02_tool_use as s; s.use_workdir(sys.argv[1]); print(s.run_bash('cat; read x')); print(input())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, workspace], input="mine\n", capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[exit status 1]\nmine\n"
+
+
 def test_ctrl_c_in_a_terminal_reaches_the_kernel_alone(workspace, monkeypatch):
     monkeypatch.setenv("S02_SANDBOX", "off")  # where $PPID is the reaper
     sessions = run_bash("ps -o sid= -p $PPID; ps -o sid= -p $$").split()[:2]
