@@ -60,7 +60,7 @@ TOOLS = [
     _tool(
         "edit_file",
         "Replace old_text by new_text in a file; nothing else changes. old_text must be in the file exactly once, "
-        "copied exactly, with its blanks: take in some lines around it if it is not unique.",
+        "copied exactly, whitespace too: take in some lines around it if it is not unique.",
         ["path", "old_text", "new_text"],
         path=_PATH,
         old_text=_of("string", "The text to be replaced. A line end fits the file's own, LF or CRLF."),

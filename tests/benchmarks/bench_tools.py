@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from anthropic import beta_tool
-from anthropic.lib.tools.agent_toolset import AgentToolContext, beta_bash_tool, beta_glob_tool, beta_read_tool
+from anthropic.lib.tools.agent_toolset import AgentToolContext, beta_glob_tool, beta_read_tool
 
 from s02_tool_use import run_bash, run_edit, run_glob, run_read, run_tool, run_write, use_workdir
 from s02_tool_use.sandbox import sandbox_status
@@ -156,16 +156,12 @@ def dispatch():
 async def others(work):
     """Not held to a number, but good to know."""
     (work / "a.txt").write_text("x" * 4000 + "\none\n")
-    context = AgentToolContext(workdir=work)
-    bash = beta_bash_tool(context)
     best = await fastest(
         10,
         5,
         ours=lambda: run_bash("true"),
         bare_bash=lambda: subprocess.run(["bash", "-c", "true"], capture_output=True, check=True),
-        sdk_lasting_shell=lambda: bash.call({"command": "true"}),
     )
-    await (await context.bash()).close()
     table(f"bash -c true ({sandbox_status()[1]})", best, "ms")
 
     def both_ways():
