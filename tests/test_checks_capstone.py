@@ -2,7 +2,6 @@
 
 import fnmatch
 import glob
-import itertools
 import os
 import re
 import shlex
@@ -11,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from answers import named
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_bash, run_glob, run_read, safe_path, use_workdir
 from s02_tool_use.files import folder_of, open_file
@@ -318,12 +318,6 @@ WRONG_ANSWERS = {
         (handled_by(lambda pattern, path: grep(pattern, path)), "an agent calls it"),
     ],
 }
-
-
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    ids = itertools.count()
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{next(ids)}" for name, _ in cases])
 
 
 @named(RIGHT_ANSWERS)

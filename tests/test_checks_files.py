@@ -1,11 +1,11 @@
 """The checks of 03: right answers pass, plausible wrong ones fail at the sentence that fits, a stub says "not yet"."""
 
-import itertools
 import os
 import re
 import tempfile
 
 import pytest
+from answers import named
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write
 from s02_tool_use.lab import check
@@ -442,12 +442,6 @@ WRONG_ANSWERS = {
         (lambda text, old, new: text.replace(old, new), "not there is a ValueError"),
     ],
 }
-
-
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    ids = itertools.count()
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{next(ids)}" for name, _ in cases])
 
 
 @named(RIGHT_ANSWERS)

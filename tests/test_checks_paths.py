@@ -2,12 +2,12 @@
 
 import fnmatch
 import glob
-import itertools
 import os
 import tempfile
 from pathlib import Path
 
 import pytest
+from answers import named
 
 import s02_tool_use
 from s02_tool_use.lab import check, escape_room
@@ -319,12 +319,6 @@ WRONG_ANSWERS = {
         (glob_none, "no match"),
     ],
 }
-
-
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    ids = itertools.count()
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{next(ids)}" for name, _ in cases])
 
 
 @named(RIGHT_ANSWERS)
