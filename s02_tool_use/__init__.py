@@ -12,7 +12,13 @@ _HOME = {
     "ToolError": "workspace",
     "agent_loop": "loop",
     "agent_steps": "loop",
+    "answer_every_call": "messages",
+    "find": "files.patterns",
+    "folder_of": "files.opening",
+    "merge_neighbours": "history.turns",
     "normalize_messages": "messages",
+    "open_file": "files.opening",
+    "open_folder": "workspace",
     "run_bash": "shell",
     "run_edit": "tools",
     "run_glob": "tools",
@@ -20,7 +26,9 @@ _HOME = {
     "run_tool": "dispatch",
     "run_write": "tools",
     "safe_path": "workspace",
+    "sandbox_status": "bash.sandbox",
     "use_workdir": "workspace",
+    "workdir": "workspace",
 }
 
 __all__ = list(_HOME)

@@ -1,6 +1,6 @@
 """The one command of the course: python3 -m s02_tool_use [lab | test | chat | doctor].
 
-It chooses; lab/setup.py makes the environment in which the chosen command then runs. This file must parse on
+It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
 """
 
@@ -17,10 +17,10 @@ python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
 CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.argv[1:]))"
 COMMANDS = {
-    "lab": ["-m", "s02_tool_use.lab.early", "jupyterlab"],
+    "lab": ["-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab"],
     "test": ["-m", "pytest"],
     "chat": ["-c", CALL.format("terminal")],
-    "doctor": ["-c", CALL.format("doctor")],
+    "doctor": ["-c", CALL.format("start.doctor")],
 }
 
 
@@ -42,7 +42,7 @@ def main(argv):
     if name not in COMMANDS:
         return f"There is no command {name!r}.\n\n{HELP}"
 
-    from s02_tool_use.lab import setup  # in newer syntax
+    from .lab.start import setup  # in newer syntax
 
     try:
         # The doctor looks at the machine as it is, and installs nothing.
@@ -52,7 +52,7 @@ def main(argv):
     except KeyboardInterrupt:
         return "Stopped. The next start goes on from here."
     if name == "lab":
-        paths = [os.path.join(setup.ROOT, "s02_tool_use", "lab", "jupyter"), os.environ.get("JUPYTER_CONFIG_PATH")]
+        paths = [os.path.join(setup.ROOT, "s02_tool_use", "lab", "start"), os.environ.get("JUPYTER_CONFIG_PATH")]
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     if name in ("lab", "test"):
         os.chdir(setup.ROOT)

@@ -6,10 +6,10 @@ user first, which is the loop's business.
 
 import traceback
 
-from s02_tool_use.arguments import fitting_arguments
-from s02_tool_use.shell import run_bash
-from s02_tool_use.tools import run_edit, run_glob, run_read, run_write
-from s02_tool_use.workspace import ToolError
+from .calls.arguments import fitting_arguments
+from .shell import run_bash
+from .tools import run_edit, run_glob, run_read, run_write
+from .workspace import ToolError
 
 MAX_RESULT = 100_000  # characters; our own tools stay below, other handlers may not
 

@@ -7,10 +7,10 @@ neighbours of one role merged (turns.py). Around them: ids, cache markers, the e
 import gc
 from itertools import zip_longest
 
-from .fields import THINKING, kind_name
-from .ids import all_legal, is_placeholder, pair_server_tools, unique_ids
-from .plain import plain_messages
-from .turns import JOINED, blocks_of, close_turns, is_paused, merge_neighbours, turns_of
+from .history.fields import THINKING, kind_name
+from .history.ids import all_legal, is_placeholder, pair_server_tools, unique_ids
+from .history.plain import plain_messages
+from .history.turns import JOINED, blocks_of, close_turns, is_paused, merge_neighbours, turns_of
 
 CANCELLED = "(cancelled)"
 CONTINUE = "Continue."

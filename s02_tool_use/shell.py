@@ -14,10 +14,10 @@ import sys
 import tempfile
 import time
 
-from s02_tool_use import reaper
-from s02_tool_use.output import Output
-from s02_tool_use.sandbox import confined, environment
-from s02_tool_use.workspace import ON_WINDOWS, ToolError, workdir
+from .bash import reaper
+from .bash.output import Output
+from .bash.sandbox import confined, environment
+from .workspace import ON_WINDOWS, ToolError, workdir
 
 MAX_SECONDS = 600
 MAX_ARGUMENT = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file

@@ -6,10 +6,10 @@ They stay in the workspace (workspace.py). Left out: guessing. An edit that does
 import codecs
 import os
 
-from s02_tool_use.edits import find_places, hint, refuse_mixture, replaced
-from s02_tool_use.files import folder_of, locked, open_file, replace
-from s02_tool_use.patterns import find
-from s02_tool_use.workspace import ToolError
+from .files.edits import find_places, hint, refuse_mixture, replaced
+from .files.opening import folder_of, locked, open_file, replace
+from .files.patterns import find
+from .workspace import ToolError
 
 MAX_SHOWN = 50_000  # bytes of a file at once: about 12,000 tokens
 MAX_EDITED = 200_000_000  # bytes: an edit holds the file in memory, twice

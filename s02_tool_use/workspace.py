@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from s02_tool_use.windows_names import windows_parts
+from .files.windows import windows_parts
 
 ON_WINDOWS = os.name == "nt"
 

@@ -74,7 +74,7 @@ class Lab:
         kept = {"PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "PYTHONPATH"}
         env = {name: value for name, value in os.environ.items() if name in kept}
         env["S02_OFFLINE"] = "1"  # whatever .env names
-        env |= {"HOME": str(self.home), "JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "jupyter")}
+        env |= {"HOME": str(self.home), "JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "start")}
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             env[name] = str(self.home / name.lower())
         options = [
@@ -85,7 +85,7 @@ class Lab:
             "--expose-app-in-browser",  # gives the page window.jupyterapp, whose commands the tests call
         ]
         self.log = open(self.home / "log", "w+", encoding="utf-8")
-        command = [sys.executable, "-m", "s02_tool_use.lab.early", "jupyterlab", *options]
+        command = [sys.executable, "-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab", *options]
         self.process = subprocess.Popen(
             command, cwd=self.folder, env=env, stdout=self.log, stderr=self.log, start_new_session=True
         )

@@ -41,7 +41,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def scripted():
     """A function that takes a script and returns (client, model), as connect(script=...) does. Closes its clients."""
-    from s02_tool_use.lab.client import connect
+    from s02_tool_use.lab.client.endpoint import connect
 
     clients = []
 

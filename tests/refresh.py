@@ -10,8 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-import s02_tool_use.lab.early  # noqa: F401  (before nbformat, which it makes faster to import)
-
 import nbformat  # isort: skip
 from nbclient import NotebookClient  # isort: skip
 

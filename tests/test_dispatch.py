@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_tool
-from s02_tool_use.arguments import TYPES
+from s02_tool_use.calls.arguments import TYPES
 from s02_tool_use.dispatch import MAX_RESULT
 
 

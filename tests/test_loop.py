@@ -5,7 +5,7 @@ import json
 import pytest
 
 from s02_tool_use import agent_loop, agent_steps
-from s02_tool_use.lab.rules import validate
+from s02_tool_use.lab.api.rules import validate
 
 
 def call(name, id=None, **arguments):

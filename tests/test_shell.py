@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from test_tool_cases import processes
 
-from s02_tool_use import ToolError, reaper, run_bash, use_workdir
-from s02_tool_use.output import MAX_SHOWN
-from s02_tool_use.sandbox import environment, sandbox_status
+from s02_tool_use import ToolError, run_bash, use_workdir
+from s02_tool_use.bash import reaper
+from s02_tool_use.bash.output import MAX_SHOWN
+from s02_tool_use.bash.sandbox import environment, sandbox_status
 
 WORKS = sandbox_status()[0]
 needs_bubblewrap = pytest.mark.skipif(not WORKS, reason=sandbox_status()[1])
@@ -342,7 +343,7 @@ def test_the_sandbox_is_refused_or_missed_as_the_setting_says(workspace, monkeyp
     (tmp_path / "bwrap").write_text("#!/bin/sh\necho No permissions to create a new namespace >&2; exit 1\n")
     (tmp_path / "bwrap").chmod(0o755)
     code = (
-        "import s02_tool_use as s; from s02_tool_use.sandbox import sandbox_status; "
+        "import s02_tool_use as s; from s02_tool_use.bash.sandbox import sandbox_status; "
         "print(sandbox_status()); print(s.run_bash('echo ran'))"
     )
     results = {}

@@ -18,27 +18,34 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "10")]
 SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 
-# Arrows of the design: each lesson module may import these of ours, and nothing else of ours. No circles.
-LESSONS = {
-    "windows_names": set(),
-    "workspace": {"windows_names"},
+# The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is
+# one room. What stands in no row is imported by nobody.
+ROOMS = {
+    "workspace": {"files"},
+    "bash": {"workspace"},
+    "calls": {"workspace"},
     "files": {"workspace"},
-    "edits": {"workspace"},
-    "patterns": {"workspace"},
-    "tools": {"workspace", "files", "edits", "patterns"},
-    "output": set(),
-    "reaper": set(),
-    "sandbox": {"workspace"},
-    "shell": {"workspace", "sandbox", "reaper", "output"},
-    "arguments": {"workspace"},
-    "dispatch": {"workspace", "arguments", "tools", "shell"},
-    "fields": set(),
-    "blocks": {"fields"},
-    "plain": {"fields", "blocks"},
-    "ids": {"fields"},
-    "turns": {"fields"},
-    "messages": {"fields", "plain", "ids", "turns"},
+    "history": set(),
+    "tools": {"workspace", "files"},
+    "shell": {"workspace", "bash"},
+    "dispatch": {"workspace", "calls", "tools", "shell"},
+    "messages": {"history"},
     "loop": {"dispatch", "messages"},
+    "lab/api": {"history", "lab/understudy"},
+    "lab/understudy": set(),
+    "lab/conversation": {"lab/api"},
+    "lab/histories": {"lab/api", "lab/conversation"},
+    "lab/client": {"lab/api", "lab/understudy", "lab/show"},
+    "lab/show": {"lab/client", "lab/conversation"},
+    "lab/rooms": {"workspace"},
+    "lab/sessions": {"dispatch", "messages", "loop", "lab/client", "lab/conversation"},
+    "lab/check": {"workspace", "dispatch", "loop"}
+    | {"lab/api", "lab/client", "lab/conversation", "lab/histories", "lab/rooms", "lab/show"},
+    "lab/widgets": {"workspace", "tools", "dispatch", "messages", "history"}
+    | {"lab/conversation", "lab/histories", "lab/sessions", "lab/show"},
+    "lab/terminal": {"workspace", "dispatch", "loop", "lab/client", "lab/conversation", "lab/sessions", "lab/show"},
+    "lab/start": {"bash", "lab/client"},
+    "__main__": {"lab/start"},
 }
 
 
@@ -47,15 +54,35 @@ def by_name(paths):
 
 
 def imported(path):
-    """Return the names that a module imports: of ours relative to the package, others by their first part."""
+    """The modules that a file imports, by their absolute names; a name imported from a package may be one too."""
+    package = ["s02_tool_use", *path.relative_to(PACKAGE).parent.parts]
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         if isinstance(node, ast.ImportFrom):
-            module = (node.module or "").removeprefix("s02_tool_use").lstrip(".")
-            names |= {module.split(".")[0]} if module else {alias.name for alias in node.names}
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {f"{module}.{alias.name}" for alias in node.names}
     return names
+
+
+def room_of(parts):
+    """The room of a module, given as the parts of its name after s02_tool_use; None for the package itself."""
+    parts = parts[:2] if parts[:1] == ["lab"] else parts[:1]
+    name = "/".join(parts)
+    return name if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists() else None
+
+
+def arrows():
+    """(room, room that it imports from, file) for each import of ours that leaves its room."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        here = room_of(list(path.relative_to(PACKAGE).with_suffix("").parts))
+        for name in imported(path):
+            first, *rest = name.split(".")
+            there = room_of(rest) if first == "s02_tool_use" else None
+            if here and there and there != here and here != "__init__":
+                yield here, there, path.relative_to(PACKAGE).as_posix()
 
 
 def cells(path, kind):
@@ -66,16 +93,16 @@ def cells(path, kind):
 # ---- the package
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in PACKAGE.glob("*.py") if not p.stem.startswith("__")))
-def test_a_lesson_module_imports_only_what_comes_before_it(name):
-    others = {p.stem for p in PACKAGE.glob("*.py")} | {"lab"}
-    assert imported(PACKAGE / f"{name}.py") & others <= LESSONS[name]
+def test_each_room_imports_only_from_the_rooms_below_it():
+    wrong = [f"{path}: {there}" for here, there, path in arrows() if there not in ROOMS[here]]
+    assert not wrong
 
 
 def test_only_the_client_imports_the_sdk_and_only_the_widgets_import_ipywidgets():
     for path in PACKAGE.rglob("*.py"):
-        assert "anthropic" not in imported(path) or path.stem == "client", path
-        assert "ipywidgets" not in imported(path) or "widgets" in path.parts, path
+        names = {name.split(".")[0] for name in imported(path)}
+        assert "anthropic" not in names or "client" in path.parts, path
+        assert "ipywidgets" not in names or "widgets" in path.parts, path
 
 
 def test_importing_the_package_and_its_lessons_imports_nothing_heavy():

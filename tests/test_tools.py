@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 
-from s02_tool_use import ToolError, files, run_edit, run_read, run_write
+from s02_tool_use import ToolError, run_edit, run_read, run_write
+from s02_tool_use.files import opening
 from s02_tool_use.tools import MAX_SHOWN
 
 
@@ -399,7 +400,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(workspace, quick, before
 @pytest.mark.parametrize("file_locks", [True, False])
 def test_edits_of_threads_all_arrive(workspace, monkeypatch, file_locks):
     if not file_locks:  # as on Windows
-        monkeypatch.setattr(files, "fcntl", None)
+        monkeypatch.setattr(opening, "fcntl", None)
     put(workspace, b"".join(b"<%d>" % n for n in range(60)))
     threads = [threading.Thread(target=run_edit, args=("f", f"<{n}>", f"[{n}]")) for n in range(60)]
     for thread in threads:
@@ -435,7 +436,7 @@ def test_a_change_by_somebody_who_takes_no_lock_is_told(workspace, monkeypatch):
 
 def test_a_folder_locked_for_ever_does_not_hang_an_edit(workspace, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(files, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(opening, "LOCK_SECONDS", 0.1)
     put(workspace, b"one")
     holder = os.open(workspace, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)

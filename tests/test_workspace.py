@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir
-from s02_tool_use.files import folder_of, open_file
-from s02_tool_use.windows_names import windows_parts
+from s02_tool_use.files.opening import folder_of, open_file
+from s02_tool_use.files.windows import windows_parts
 from s02_tool_use.workspace import workdir
 
 
@@ -158,7 +158,7 @@ def test_a_link_put_there_after_the_decision_is_not_followed(workspace, monkeypa
     (workspace.parent / "out").mkdir()
     (workspace.parent / "out" / "a.txt").write_text("TOP-SECRET")
     (workspace / "sub").symlink_to(workspace.parent / "out")
-    monkeypatch.setattr("s02_tool_use.files.safe_path", lambda p: workdir() / p)  # decided before the link was there
+    monkeypatch.setattr("s02_tool_use.files.opening.safe_path", lambda p: workdir() / p)
     for call in (
         lambda: run_read("sub/a.txt"),
         lambda: run_write("sub/a.txt", "x"),

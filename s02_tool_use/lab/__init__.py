@@ -13,12 +13,13 @@ _HOME = {
     "ToolBench": "widgets",
     "check": None,  # a module, used as check.NAME(your_function)
     "connect": "client",
-    "escape_room": "sample",
-    "fresh_workspace": "sample",
+    "departures": "client",
+    "escape_room": "rooms",
+    "fresh_workspace": "rooms",
     "show_diff": "show",
     "show_messages": "show",
     "show_source": "show",
-    "show_table": "table",
+    "show_table": "show",
 }
 
 __all__ = list(_HOME)

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from . import wire
+from .api import wire
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def judge(request):
     A list of messages alone says no model, limit or tools: they are filled in. After an assistant's turn the user's is
     still to come, so the list is judged with one: the results that it waits for, or a word.
     """
-    from .rules import validate
+    from .api.rules import validate
 
     messages = request["messages"]
     names = {str(block.get("name")) for block in calls(messages)}

@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 from .. import dispatch, loop, workspace
-from . import conversation, faults, page, show
-from .session import ASK_BEFORE, COUNTED, FAILED, STOPPED, WHY
+from . import conversation, show
+from .client import faults
+from .sessions.session import ASK_BEFORE, COUNTED, FAILED, STOPPED, WHY
+from .show import page
 
 SHOWN = 10  # lines of a tool's result; the model gets them all
 CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
@@ -65,7 +67,7 @@ def _arguments(argv):
 
 
 def _run(arguments):
-    from . import client as clients
+    from .client import endpoint as clients
 
     single = arguments.prompt is not None
     out = sys.stderr if single else sys.stdout

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import anthropic
 
 from s02_tool_use import TOOLS
-from s02_tool_use.lab.server import Server
-from s02_tool_use.lab.understudy import Understudy
+from s02_tool_use.lab.api.server import Server
+from s02_tool_use.lab.understudy.reply import Understudy
 
 MOST = 2.0
 ROUNDS, CALLS = 30, 10

@@ -16,7 +16,7 @@ from anthropic import beta_tool
 from anthropic.lib.tools.agent_toolset import AgentToolContext, beta_glob_tool, beta_read_tool
 
 from s02_tool_use import run_bash, run_edit, run_glob, run_read, run_tool, run_write, use_workdir
-from s02_tool_use.sandbox import sandbox_status
+from s02_tool_use.bash.sandbox import sandbox_status
 
 GIB = 1 << 30
 FOLDERS, FILES = 1665, 100_000  # about a fifth of the files are .py

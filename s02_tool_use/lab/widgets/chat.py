@@ -4,9 +4,10 @@ import base64
 
 import ipywidgets
 
-from .. import conversation, page, show
-from ..page import Page
-from ..session import ASK_BEFORE, Session
+from .. import conversation, show
+from ..sessions.session import ASK_BEFORE, Session
+from ..show import page
+from ..show.page import Page
 from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
 
 REDRAW = 0.1  # seconds between two drawings of a text that is arriving

@@ -4,11 +4,12 @@ import re
 
 import ipywidgets
 
-from .. import conversation, page, show
+from .. import conversation, show
 from ..histories import api_says, histories
-from ..page import Page
-from ..passes import PASSES, mend, pasted
+from ..show import page
+from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
+from .passes import PASSES, mend, pasted
 
 HALF = {"width": "48%", "min_width": "24em"}
 

@@ -9,8 +9,8 @@ import functools
 
 import ipywidgets
 
-from .. import page
-from ..job import Job
+from ..sessions.job import Job
+from ..show import page
 
 
 class Panel(ipywidgets.VBox):

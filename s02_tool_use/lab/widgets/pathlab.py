@@ -2,9 +2,10 @@
 
 import ipywidgets
 
-from .. import escapes, page
-from ..page import Page
-from ..table import show_table
+from ..show import page
+from ..show.page import Page
+from ..show.table import show_table
+from . import escapes
 from .panel import Drawing, Panel, choice, guarded, row, switch
 
 COLOURS = {"inside": page.GREEN, "refused": page.GREY, "ESCAPED": page.RED}

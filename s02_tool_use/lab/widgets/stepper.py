@@ -5,10 +5,11 @@ import json
 import ipywidgets
 
 from ... import dispatch
-from .. import conversation, page, show
-from ..page import Page
-from ..runs import Run
-from ..table import show_table
+from .. import conversation, show
+from ..sessions.run import Run
+from ..show import page
+from ..show.page import Page
+from ..show.table import show_table
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
 VIEWS = ("messages", "what changed", "on the wire", "handler")

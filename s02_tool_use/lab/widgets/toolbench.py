@@ -3,8 +3,10 @@
 import ipywidgets
 
 from ... import dispatch
-from .. import conversation, forms, page, show
-from ..page import Page
+from .. import conversation, show
+from ..show import page
+from ..show.page import Page
+from . import forms
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
 WIDTH = {"width": "60em", "max_width": "100%"}

@@ -1,0 +1,1 @@
+"""What run_tool (dispatch.py) stands on: do the arguments fit."""

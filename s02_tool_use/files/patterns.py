@@ -1,0 +1,145 @@
+"""Glob patterns: `*`, `?`, `[abc]`, `**` for any folders, `{a,b}` for either. Finds names, in time linear in the tree.
+
+Every folder is opened below its parent and no link is followed, so a walk cannot leave the workspace. As in a shell,
+wildcards pass over names that begin with a dot. Left out: ignore files, and letter case on systems that fold it.
+"""
+
+import fnmatch
+import functools
+import os
+import re
+import time
+
+from ..workspace import FOLDER, ON_WINDOWS, ToolError, open_folder, safe_path, workdir
+
+MAX_PATTERN = 1000  # characters
+MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
+MAX_DEPTH = 100  # folders; each holds a descriptor while the walk is below it
+MAX_SECONDS = 20
+
+BRACES = re.compile(r"\{([^{}]*)\}")
+MAGIC = re.compile(r"[*?[]")
+
+
+def find(pattern: str) -> tuple:
+    """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
+    if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN:
+        raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN} characters, such as **/*.py")
+    walks = {}  # {a,b} in the last part makes one walk, not two
+    for alternative in expand_braces(pattern):
+        base, parts = _split(alternative)
+        *middle, last = parts or [""]
+        walks.setdefault((base, tuple(middle), alternative.endswith("/")), []).append(last)
+    search = _Search()
+    for (base, middle, only_folders), last in walks.items():
+        search.start(base, middle, last, only_folders)
+    return sorted(search.found), sorted(search.notes)
+
+
+def expand_braces(pattern: str) -> list:
+    """'a.{b,c}' becomes ['a.b', 'a.c']; braces without a comma are plain text, as in a shell."""
+    done, todo = [], [pattern]
+    while todo:
+        text = todo.pop()
+        braces = next((match for match in BRACES.finditer(text) if "," in match[1]), None)
+        if braces:
+            choices = braces[1].split(",")
+            todo += [text[: braces.start()] + choice + text[braces.end() :] for choice in reversed(choices)]
+        else:
+            done.append(text)
+        if len(done) + len(todo) > MAX_ALTERNATIVES:
+            raise ToolError(f"the braces make more than {MAX_ALTERNATIVES} patterns; use fewer")
+    return done
+
+
+def _split(pattern):
+    """(the folder to start in, the parts to match below it); '..', '/' and links are decided by safe_path, here.
+
+    Wildcards need no such care: they are held against names that a folder has, and '..' is none.
+    """
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    plain = 0
+    while plain < len(parts) - 1 and not MAGIC.search(parts[plain]):
+        plain += 1
+    base = safe_path("/" * pattern.startswith("/") + "/".join(parts[:plain]) or ".")
+    return base, parts[plain:] + ["*"] * (parts[-1:] == ["**"])
+
+
+def _matcher(parts):
+    return re.compile("|".join(map(_regex, parts))).match
+
+
+@functools.lru_cache(1000)
+def _regex(part):
+    """A regular expression for one name. fnmatch's never try twice, however many stars; glob.translate's do."""
+    regex = ("" if part.startswith(".") else r"(?!\.)") + fnmatch.translate(part)
+    return f"{regex}|{re.escape(part)}\\Z" if "[" in part else regex  # 'app/[id]' is a folder in many projects
+
+
+class _Search:
+    """Walks folders, and knows at each one how far into the pattern it can be: a set of places in `middle`."""
+
+    def __init__(self):
+        self.found, self.notes = set(), set()
+        self.deadline = time.monotonic() + MAX_SECONDS
+
+    def start(self, base, middle, last, only_folders):
+        self.middle, self.only_folders = middle, only_folders
+        self.is_last, self.is_part = _matcher(last), [_matcher([part]) for part in middle]
+        inside = base.relative_to(workdir()).parts
+        self.enter(lambda: open_folder(inside), "".join(f"{part}/" for part in inside), self.with_none({0}), 0)
+
+    def with_none(self, places):
+        """`**` may stand for no folder: whoever is before it is also behind it."""
+        places = set(places)
+        for place in range(len(self.middle)):
+            if place in places and self.middle[place] == "**":
+                places.add(place + 1)
+        return places
+
+    def further(self, places, name):
+        """The places inside the folder `name`."""
+        reached = set()
+        for place in places - {len(self.middle)}:
+            if self.middle[place] != "**":
+                reached |= {place + 1} if self.is_part[place](name) else set()
+            elif not name.startswith("."):
+                reached.add(place)
+        return self.with_none(reached)
+
+    def enter(self, opening, shown, places, depth):
+        if depth > MAX_DEPTH:
+            self.notes.add(f"folders more than {MAX_DEPTH} levels down were not searched")
+        elif time.monotonic() > self.deadline:
+            self.notes.add(f"stopped after {MAX_SECONDS} s, not everything was searched; narrow the pattern")
+        else:
+            try:
+                folder = opening()
+            except (FileNotFoundError, NotADirectoryError):
+                return  # nothing there; or by now a link
+            except OSError:
+                self.notes.add("some folders could not be opened")
+                return
+            try:
+                self.look(folder, shown, places, depth)
+            finally:
+                if not ON_WINDOWS:
+                    os.close(folder)
+
+    def look(self, folder, shown, places, depth):
+        """Look at the names in an open folder, shown as 'a/b/'; then go into those where the pattern goes on."""
+        at_last = len(self.middle) in places
+        below = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
+                if at_last and self.is_last(name) and (is_folder or not self.only_folders):
+                    self.found.add(shown + name)
+                if is_folder and (reached := self.further(places, name)):
+                    below.append((name, reached))
+        for name, reached in below:
+            self.enter(lambda name=name: _open_below(folder, name), f"{shown}{name}/", reached, depth + 1)
+
+
+def _open_below(folder, name):
+    return os.path.join(folder, name) if ON_WINDOWS else os.open(name, FOLDER, dir_fd=folder)

@@ -1,0 +1,1 @@
+"""What normalize_messages (messages.py) stands on: blocks, fields, ids, turns."""

@@ -1,0 +1,396 @@
+"""The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it, without key or network.
+
+A request is judged as the real API judges it (rules.py), an answerer (understudy.py) says what to reply, wire.py gives
+that its form. It runs no tool, writes no file, keeps no conversation. Alone:
+python -m s02_tool_use.lab.api.server --port N
+"""
+
+import argparse
+import collections
+import contextlib
+import dataclasses
+import itertools
+import json
+import socket
+import socketserver
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+from ..understudy.reply import Understudy
+from . import wire
+from .rules import FIRST_PARTY, validate
+
+HOST = "127.0.0.1"  # loopback only: no other machine can reach it
+MAX_BODY = 32 * 1024 * 1024  # the limit of the real API
+MAX_DRAINED = 4 * MAX_BODY  # so much of a body that is too large is read and thrown away
+SILENCE = 300  # seconds after which a connection that says nothing is closed
+KEPT = 50  # exchanges that can be looked at afterwards,
+KEPT_BYTES = 200_000  # and so much of each body
+
+# What a reply may hold besides its content: faults that a scenario asks for. understudy.Scripted explains them.
+FAULTS = ("status", "message", "retry_after", "slow", "break_off", "hang_up", "stream_error")
+REPLY_KEYS = {"content", "stop_reason", "stop_details", *FAULTS}
+
+
+class ApiError(Exception):
+    """A request that gets an error body: HTTP status, text, and what else its body or its headers hold."""
+
+    def __init__(self, status, message, *, error_type=None, details=None, headers=()):
+        super().__init__(message)
+        self.status, self.message = status, message
+        self.error_type, self.details, self.headers = error_type, details, dict(headers)
+
+
+class Seat:
+    """What the server knows of one client: who answers it, by which rules, and what was said last."""
+
+    def __init__(self, answerer, profile):
+        self.answerer, self.profile = answerer, profile
+        self.exchanges = collections.deque(maxlen=KEPT)
+        self._numbers = itertools.count(1)
+
+    def request_id(self):
+        """Counted, not random: a notebook that runs again prints the same."""
+        return f"req_{next(self._numbers):02}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection. A client sends its requests over it one after the other."""
+
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "s02-offline", ""
+    disable_nagle_algorithm = True  # a small event would wait 40 ms for the acknowledgement of the one before it
+    wbufsize = -1  # what is written leaves when it is flushed: head and body in one piece
+    timeout = SILENCE
+
+    def do_POST(self):
+        """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
+        self._begin()
+        try:
+            self._answer()
+        except ApiError as no:
+            self._send_error(no)
+        except OSError:  # the client hung up, or said nothing for SILENCE seconds
+            self.close_connection = True
+        except Exception as bug:
+            self._send_error(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
+        if self.unread:
+            self._drain()
+
+    do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
+
+    def _begin(self):
+        self.seat, self.request_id = self.server.seat, None
+        self.body, self.unread, self.sent = b"", 0, []
+
+    def _answer(self):
+        self.body = self._read_body()
+        self._check_key()
+        path = self.path.partition("?")[0].rstrip("/")  # beta calls add ?beta=true
+        methods = {"/v1/messages": "POST", "/v1/messages/count_tokens": "POST", "/v1/models": "GET"}
+        method = "GET" if path.startswith("/v1/models/") else methods.get(path)
+        if method is None:
+            raise ApiError(404, "Not Found")
+        if self.command != method:
+            raise ApiError(405, "Method Not Allowed")
+        if not self.headers.get("anthropic-version"):
+            raise ApiError(400, "anthropic-version: header is required")
+        if hasattr(self.seat.answerer, "respond"):
+            self._replay(path)
+        elif path == "/v1/messages":
+            self._messages(self._json())
+        elif path == "/v1/messages/count_tokens":
+            request = self._json()
+            self._judge({"max_tokens": 1, **request})
+            self._send_json(200, {"input_tokens": wire.input_tokens(request)})
+        else:
+            self._models(path.removeprefix("/v1/models").removeprefix("/"))
+
+    # What came in
+
+    def _read_body(self):
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            return self._read_chunks()
+        length = self.headers.get("content-length", "0")
+        if not (length.isascii() and length.isdecimal()):
+            self.close_connection = True
+            raise ApiError(400, f"content-length: not a number: {length}")
+        if int(length) > MAX_BODY:
+            raise self._too_large(int(length))
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise ConnectionError("the client hung up in the middle of its request")
+        return body
+
+    def _read_chunks(self):
+        body = bytearray()
+        while True:
+            size = self.rfile.readline(100).partition(b";")[0].strip()
+            try:
+                size = int(size, 16)
+            except ValueError:
+                self.close_connection = True
+                raise ApiError(400, "transfer-encoding: the chunked body is broken") from None
+            if size < 0 or len(body) + size > MAX_BODY:
+                raise self._too_large(MAX_DRAINED)
+            body += self.rfile.read(size)
+            self.rfile.readline(100)  # the line break after a chunk
+            if size == 0:
+                return bytes(body)
+
+    def _too_large(self, length):
+        self.close_connection = True
+        self.unread = min(length, MAX_DRAINED)
+        return ApiError(413, "Request exceeds the maximum size")
+
+    def _drain(self):
+        """Read on after the refusal: closing a socket with unread data would break the connection too early."""
+        self.wfile.flush()
+        self.connection.settimeout(2)
+        while self.unread > 0 and (piece := self.rfile.read1(min(self.unread, 65536))):
+            self.unread -= len(piece)
+
+    def _check_key(self):
+        """Any key will do, but there must be one. It also tells the clients of one process apart."""
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        key = (token.strip() if scheme.lower() == "bearer" else "") or self.headers.get("x-api-key")
+        if not key:
+            raise ApiError(401, "x-api-key header is required")
+        self.seat = self.server.seats.get(key, self.server.seat)
+
+    def _json(self):
+        try:
+            text = self.body.decode()
+            request = json.loads(text, parse_constant=_no_constant)
+            if "\\ud" in text.lower():  # half of a surrogate pair is JSON for Python, but not for the API
+                json.dumps(request, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise ApiError(400, f"The request body is not valid JSON: {error}") from None
+        if not isinstance(request, dict):
+            raise ApiError(400, "Input should be an object")
+        return request
+
+    # What to say
+
+    def _judge(self, request):
+        if "thread" in request:  # the SDK's tool runner asks for it, and goes on without it after this answer
+            text = "This server keeps no conversations: send the whole history with each request."
+            details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
+            raise ApiError(400, text, details=details)
+        version = self.headers["anthropic-version"]
+        problem = validate(request, dataclasses.replace(self.seat.profile, version=version, forged=wire.is_forged))
+        if problem is not None:
+            raise ApiError(problem.status, problem.message, error_type=problem.type)
+
+    def _messages(self, request):
+        self._judge(request)
+        try:
+            reply = self.seat.answerer.reply(request)
+            if unknown := set(reply) - REPLY_KEYS:
+                raise ValueError(f"a reply has no key {min(unknown)!r}; the keys are {', '.join(sorted(REPLY_KEYS))}")
+            message, rest = (None, None) if "status" in reply else wire.message_body(request, reply)
+        except Exception as bug:  # the answerer may be a function in a notebook
+            text = f"The answerer failed with {type(bug).__name__}: {bug}"
+            raise ApiError(500, text, headers={"x-should-retry": "false"}) from bug
+        if message is None:
+            headers = {"retry-after": reply["retry_after"]} if "retry_after" in reply else {}
+            raise ApiError(reply["status"], reply.get("message", "The script asked for this fault"), headers=headers)
+        if request.get("stream"):
+            self._send_stream(message, rest, reply)
+        elif "stream_error" in reply:
+            status = {kind: status for status, kind in wire.ERROR_TYPES.items()}.get(reply["stream_error"], 500)
+            raise ApiError(status, reply.get("message", "Overloaded"), error_type=reply["stream_error"])
+        else:
+            if reply.get("slow"):
+                time.sleep(reply["slow"])
+            self._send_json(200, message, half=reply.get("break_off") or reply.get("hang_up"))
+
+    def _replay(self, path):
+        """A replay knows whole responses: they are sent as they were recorded."""
+        request = self._json() if self.body else None
+        answer = self.seat.answerer.respond(self.command, path, request, self._judge)
+        if answer.status is None:
+            self.close_connection = True
+        else:
+            self.request_id = answer.headers.get("request-id")
+            self._send_pieces(answer.status, answer.headers, answer.pieces, whole=answer.whole)
+
+    def _models(self, wanted):
+        name = getattr(self.seat.answerer, "name", "offline")
+        model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
+        if not wanted:
+            self._send_json(200, {"data": [model], "has_more": False, "first_id": name, "last_id": name})
+        elif wanted == name:
+            self._send_json(200, model)
+        else:
+            raise ApiError(404, f"model: {wanted}")
+
+    # What goes out
+
+    def _send_head(self, status, headers):
+        self.request_id = self.request_id or self.seat.request_id()
+        self.send_response(status)
+        for name, value in {"request-id": self.request_id, **headers}.items():
+            self.send_header(name, str(value))
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+
+    def _send_json(self, status, body, headers=(), *, half=False):
+        data = json.dumps(body, ensure_ascii=False).encode()
+        if half:
+            self.close_connection = True
+        self._send_head(status, {"content-type": "application/json", "content-length": len(data), **dict(headers)})
+        self.sent.append(data[: len(data) // 2] if half else data)
+        self._record(status)  # before it leaves: whoever has the answer finds it recorded
+        if self.command != "HEAD":
+            self.wfile.write(self.sent[0])
+
+    def _send_error(self, no):
+        self.request_id = self.request_id or self.seat.request_id()
+        headers = no.headers
+        if 400 <= no.status < 500 and no.status not in (409, 429):
+            headers = {"x-should-retry": "false", **headers}
+        body = wire.error_body(no.status, no.message, self.request_id, no.error_type, no.details)
+        self._send_json(no.status, body, headers)
+
+    def send_error(self, code, message=None, explain=None):
+        """What http.server refuses on its own (a broken request line, too many headers) gets an error body too."""
+        self._begin()
+        self.close_connection = True
+        self._send_error(ApiError(int(code), message or "Bad Request"))
+
+    def _send_stream(self, message, rest, reply):
+        """Event by event: a fault that a scenario asks for comes in the middle."""
+        events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
+        self.request_id = self.request_id or self.seat.request_id()
+        if any(reply.get(fault) for fault in ("break_off", "hang_up", "stream_error")):
+            events = events[: len(events) // 2]
+        if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
+            text = reply.get("message", "Overloaded")
+            events.append(wire.sse("error", wire.error_body(200, text, self.request_id, reply["stream_error"])))
+        headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+        self._send_pieces(200, headers, events, whole=not reply.get("hang_up"), slow=reply.get("slow"))
+
+    def _send_pieces(self, status, headers, pieces, *, whole=True, slow=None):
+        """Each piece a chunk of its own: so a client can tell a body that ended from one that broke."""
+        chunked = self.request_version != "HTTP/1.0"
+        self.close_connection = self.close_connection or not chunked or not whole
+        self._send_head(status, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
+        self.sent = pieces
+        self._record(status)
+        for piece in filter(None, pieces):  # an empty chunk would be the last
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            if slow:
+                self.wfile.flush()
+                time.sleep(slow)
+        if chunked and whole:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _record(self, status):
+        def text(data):
+            return data[:KEPT_BYTES].decode(errors="replace")
+
+        request = {"method": self.command, "path": getattr(self, "path", None), "request": text(self.body)}
+        response = {"status": status, "request_id": self.request_id, "response": text(b"".join(self.sent))}
+        self.seat.exchanges.append(request | response)
+
+    def log_message(self, *args):
+        """Silent: what a thread prints would land in whichever notebook cell is running."""
+
+
+def _no_constant(name):
+    raise ValueError(f"unexpected {name}")  # NaN and Infinity are JSON for Python only
+
+
+class _Listener(socketserver.ThreadingTCPServer):
+    """A thread for each connection. All of them end with the process, or with `close`."""
+
+    daemon_threads = True
+    request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
+    allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
+
+    def __init__(self, seat, port):
+        self.seat, self.seats, self.open = seat, {}, set()
+        super().__init__((HOST, port), Handler)
+
+    def process_request(self, request, client_address):
+        self.open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self.open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that went away is no news
+            super().handle_error(request, client_address)
+
+
+class Server:
+    """The offline API in a thread of this process: `with Server(Understudy()) as server:` and `server.url`.
+
+    `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one. `exchanges` holds the last requests
+    and responses, as dicts with their bodies as they were sent. No header is in them, so no key.
+    """
+
+    def __init__(self, answerer, *, port=0, profile=FIRST_PARTY):
+        self.seat = Seat(answerer, profile)
+        self.exchanges = self.seat.exchanges
+        self._listener = _Listener(self.seat, port)
+        self.seats = self._listener.seats
+        serve = self._listener.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.05,), name="offline server", daemon=True)
+        self.url = f"http://{HOST}:{self._listener.server_address[1]}"
+
+    def start(self):
+        """Begin to serve. Returns the server itself."""
+        self._thread.start()
+        return self
+
+    @property
+    def alive(self):
+        """True while it serves. False in a forked child, which has a copy of this object, but not the thread."""
+        return self._thread.is_alive()
+
+    def add(self, answerer, *, profile=FIRST_PARTY):
+        """A seat for one more client, with an answerer of its own. Returns the API key which that client is to use."""
+        key = f"offline-{len(self.seats) + 1}"
+        self.seats[key] = Seat(answerer, profile)
+        return key
+
+    def close(self):
+        """Stop listening and end the connections. May be called twice."""
+        if self.alive:
+            self._listener.shutdown()
+        self._listener.server_close()
+        for connection in list(self._listener.open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    __enter__ = start
+
+    def __exit__(self, *exc):
+        self.close()
+
+
+def main(argv=None):
+    """Serve until Ctrl-C. The first line that is printed is the base URL."""
+    parser = argparse.ArgumentParser(prog="python -m s02_tool_use.lab.api.server", description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=0, help="the port; 0, the default, takes a free one")
+    port = parser.parse_args(argv).port
+    try:
+        server = Server(Understudy(), port=port)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"Cannot listen on port {port}: {error}. Choose another --port, or 0 for a free one.")
+    with server:
+        print(server.url, flush=True)
+        print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

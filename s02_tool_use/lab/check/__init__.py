@@ -1,0 +1,52 @@
+"""The checks under the exercises: `check.NAME(yours)`. Here are their names, and `check.progress()`.
+
+Left out: the exercises themselves (checks/, a module for each notebook) and how a check judges (verdict.py).
+"""
+
+import importlib
+
+from ..show import page
+from . import record as _record
+
+# notebook -> (its module in checks/, its exercises in their order). A module is loaded when one of its checks is used.
+NOTEBOOKS = {
+    "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash"]),
+    "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
+    "03": ("files", ["read", "write", "edit"]),
+    "04": ("paths", ["inside", "safe_path", "glob"]),
+    "05": ("histories", ["results_first", "merge", "orphans"]),
+    "06": ("loops", ["usage", "loop", "approve"]),
+    "07": ("inspection", ["fault", "pairs"]),
+    "08": ("sdk", ["beta_tool", "differences"]),
+    "09": ("capstone", ["grep", "grep_tool"]),
+}
+# What a cell prints for the reader to predict -> its module.
+CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk"}
+
+_HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"There is no check {name!r}. The checks are: {', '.join(_HOMES)}")
+    return getattr(importlib.import_module(f"{__package__}.exercises.{_HOMES[name]}"), name)
+
+
+def __dir__():
+    return ["progress", *_HOMES]  # what the Tab key offers
+
+
+def progress(reset=False):
+    """Show which exercises are done so far on this machine. `reset=True` forgets them."""
+    if reset:
+        _record.reset()
+    done = set(_record.done())
+    text, html, total = [], [], [name for _, names in NOTEBOOKS.values() for name in names]
+    for notebook, (_, names) in NOTEBOOKS.items():
+        count = f"{notebook}  {len(done & set(names))} of {len(names)}"
+        marks = [f"{'✓' if name in done else '○'} {name}" for name in names]
+        badges = [page.badge(mark, page.GREEN if mark.startswith("✓") else page.GREY) for mark in marks]
+        text.append(f"{count}  {'  '.join(marks)}")
+        html.append(f'<div style="margin:4px 0"><b>{count}</b> {" ".join(badges)}</div>')
+    last = f"{len(done & set(total))} of {len(total)} exercises done"
+    return page.Page("\n".join([*text, last]), "".join([*html, f"<i>{last}</i>"]))

@@ -1,0 +1,283 @@
+"""How a check judges: an exercise is a table of properties, each with its sentence, cases, right answer and reading.
+
+Left out: the exercises themselves (checks/) and the running of a learner's code (calling.py).
+"""
+
+import contextlib
+import copy
+import re
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+from ..show import page
+from . import record, trial
+
+
+class Block(SimpleNamespace):
+    """A content block as the SDK gives it: a ToolUseBlock or TextBlock with attributes, and no `block["id"]`."""
+
+    def __new__(cls, **fields):
+        name = "".join(word.title() for word in fields.get("type", "").split("_")) + "Block"
+        return super().__new__(type(name, (cls,), {}) if fields else cls)  # without fields: a copy is being made
+
+    def __repr__(self):
+        inside = ", ".join(f"{key}={shown(value)}" for key, value in vars(self).items() if key != "type")
+        return f"{type(self).__name__}({inside})"
+
+    def model_dump(self, **_):
+        return copy.deepcopy(vars(self))
+
+    to_dict = model_dump
+
+
+class Such:
+    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
+
+    def __init__(self, text, holds):
+        self.text, self.holds = text, holds
+
+    def __repr__(self):
+        return self.text
+
+    def __eq__(self, value):
+        return bool(self.holds(value))
+
+    __hash__ = None
+
+
+def text_with(*parts):
+    """A right answer: any text that holds all these parts."""
+    said = " and ".join(map(repr, parts))
+    return Such(f"a text with {said} in it", lambda text: isinstance(text, str) and all(part in text for part in parts))
+
+
+@dataclass(frozen=True)
+class Property:
+    """One line of a verdict: what must hold, how it is tried, where it is explained.
+
+    sentence: what must hold, in the words of the notebook.
+    read:     where the notebook says so: the number of the section, and the first words of the sentence to read again.
+    cases:    tuples of arguments, the smallest first; the first one that fails is shown. [()] for a plain value.
+    right:    the right value, or a Such, or a function that takes a case's arguments and returns one of them.
+    see:      see(result, *arguments) picks what is compared; the whole result when left out.
+    run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then
+              yours is no stub, even if it returned nothing.
+    """
+
+    sentence: str
+    read: tuple
+    cases: list
+    right: object
+    see: object = None
+    run: object = None
+
+    def right_for(self, case):
+        return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
+
+
+@dataclass
+class Line:
+    """The verdict on one property: RIGHT, WRONG, NOT_YET or NOT_TRIED, and for a wrong one the details, as pairs."""
+
+    sentence: str
+    verdict: str
+    details: list = field(default_factory=list)
+
+
+RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
+
+
+class Exercise:
+    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Never raises.
+
+    takes:     how the learner's function is called, such as "my_bash(command)"; the first line of the help.
+    files:     name -> text, what the temporary workspace holds.
+    deadline:  seconds for one call.
+    silence:   True gives commands a standard input that never ends.
+    untouched: untouched(yours) is true for a value as the notebook ships it, beside None and `...`.
+    """
+
+    def __init__(self, notebook, name, takes, properties, *, files=(), deadline=None, silence=False, untouched=None):
+        self.notebook, self.name, self.takes, self.properties = notebook, name, takes, properties
+        self.files, self.silence, self.untouched = files, silence, untouched
+        self.deadline = deadline or trial.DEADLINE
+        self.__doc__ = f"check.{name}: {takes}"
+
+    def __repr__(self):
+        return f"check.{self.name} takes {self.takes}"
+
+    def __call__(self, *yours):
+        """A function is called with each case; any other values are looked at as they are."""
+        values = [value for value in yours if not callable(value)]
+        if not yours or any(is_unfilled(value) for value in values) or (self.untouched and self.untouched(*yours)):
+            return self._verdict([Line(prop.sentence, NOT_YET) for prop in self.properties])
+        function = yours[0] if not values and len(yours) == 1 else None
+        if function is None and any(case != () for prop in self.properties for case in prop.cases):
+            line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
+            return self._verdict([line])
+        trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), bool(function))
+        return self._verdict(trial.lines())
+
+    def _verdict(self, lines):
+        verdict = Verdict(self.name, lines)
+        if verdict.passed:
+            record.record(self.name)
+        return verdict
+
+
+class _Trial:
+    """One run of all properties of an exercise."""
+
+    def __init__(self, exercise, yours, is_function):
+        self.exercise, self.yours, self.is_function = exercise, yours, is_function
+        self.late, self.gave, self.raised, self.errors = False, [], None, []
+
+    def lines(self):
+        exercise, lines = self.exercise, []
+        quiet = trial.Silence() if exercise.silence else contextlib.nullcontext()
+        with trial.temporary_workspace(exercise.files), quiet as self.stdin:
+            for prop in exercise.properties:
+                # Waiting for one endless loop is enough.
+                lines.append(Line(prop.sentence, NOT_TRIED) if self.late else self._line(prop))
+        if not self.late and all(is_unfilled(value) for value in self.gave):
+            return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
+        return lines
+
+    def _recorded(self, *args, **named):
+        """Call yours, and remember what it gave: a value, its exception, or None for one that says it is a stub."""
+        try:
+            self.gave.append(self.yours(*args, **named))
+        except BaseException as error:
+            self.gave.append(None if type(error) is NotImplementedError else error)
+            self.raised = error
+            raise
+        return self.gave[-1]
+
+    def _line(self, prop):
+        run = prop.run or (lambda function, *args: function(*args))
+        for case in prop.cases:
+            # Copies: a function that changes its input must not spoil the next property.
+            args = copy.deepcopy(case)
+            outcome = trial.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
+            self.late = bool(outcome.late)
+            if getattr(outcome.value, "attempted", False):
+                self.gave.append(outcome.value)  # a `run` saw that something was done, even if nothing was returned
+            value, same = _compared(prop, case, outcome)
+            if not same and not self.is_function and (value is None or value is ...):
+                return Line(prop.sentence, NOT_YET)  # one of several answers is still open
+            if not same:
+                return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value))
+        return Line(prop.sentence, RIGHT)
+
+    def _details(self, prop, case, outcome, value):
+        """The pairs that tell what is wrong with an outcome."""
+        if outcome.late:
+            yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
+        elif outcome.error not in (None, self.raised) and self.gave:
+            yours = shown(self.gave[-1])  # it gave something from which ours could not go on
+        elif outcome.error is not None:
+            error = f"{type(outcome.error).__name__}: {clean(str(outcome.error))}".removesuffix(": ")
+            line = trial.own_line(outcome.error, self.yours)
+            yours = f"{error} ({line})" if line else error
+            if yours in self.errors:
+                return [("yours", f"the same {type(outcome.error).__name__}")]
+            self.errors.append(yours)
+        else:
+            yours = shown(value) + (" (is a return missing?)" if outcome.value is None else "")
+        name = getattr(self.yours, "__name__", "yours")
+        given = [("input", f"{name}({', '.join(map(shown, case))})")] if case else []
+        printed = [("printed", clean(outcome.printed.strip()))] if outcome.printed.strip() else []
+        section, words = prop.read
+        read = ("read again", f"section {section}, “{words} ...”")
+        return [*given, ("yours", yours), *printed, ("right", shown(prop.right_for(case))), read]
+
+
+def _compared(prop, case, outcome):
+    """(the value to show, True if it is right)."""
+    if outcome.late or outcome.error is not None:
+        return outcome.error, False
+    try:
+        value = prop.see(outcome.value, *copy.deepcopy(case)) if prop.see else outcome.value
+    except Exception:  # the result has another shape: then all of it is shown
+        return outcome.value, False
+    try:
+        return value, bool(prop.right_for(case) == value)
+    except Exception:  # a comparison of strange values may fail: then they differ
+        return value, False
+
+
+def is_unfilled(value):
+    """True for None and `...`, and for a list or dict in which a `...` still stands."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(item is not None and is_unfilled(item) for item in value)
+    return value is None or value is ...
+
+
+def shown(value):
+    """`value` on one line, in a form that repeats exactly: functions by name, no addresses, no path of this machine."""
+    return clean(_plain(value))
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_plain(key)}: {_plain(item)}" for key, item in value.items()) + "}"
+    if type(value) is list:
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    if type(value) is tuple:
+        return "(" + ", ".join(map(_plain, value)) + (",)" if len(value) == 1 else ")")
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    try:
+        return repr(value)
+    except Exception:  # a learner's class may have a broken __repr__
+        return f"<{type(value).__name__}>"
+
+
+def clean(text, limit=400):
+    """`text` without the temporary folder and without addresses, and at most `limit` characters of it."""
+    text = re.sub(rf"[^\s'\"]*{trial.PREFIX}[a-z0-9_]{{8}}", "WORKSPACE", text)  # before a cut could halve it
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
+
+
+class Verdict(page.Page):
+    """What a check shows. True when every property is right."""
+
+    def __init__(self, name, lines):
+        self.name, self.lines = name, lines
+        done = sum(line.verdict == RIGHT for line in lines)
+        self.passed = done == len(lines)
+        if all(line.verdict == NOT_YET for line in lines):
+            head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
+        else:
+            head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
+        super().__init__(_text(head, lines), _html(head, lines))
+
+    def __bool__(self):
+        return self.passed
+
+
+def _text(head, lines):
+    out = [head]
+    for line in lines:
+        out.append(f"  {line.verdict:9}  {line.sentence}")
+        for key, value in line.details:
+            out.append(f"      {key}: {value}".replace("\n", "\n        "))
+    return "\n".join(out)
+
+
+MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY), NOT_TRIED: ("–", page.GREY)}
+
+
+def _html(head, lines):
+    out = [f"<b>{page.escape(head)}</b>"]
+    for line in lines:
+        mark, colour = MARKS[line.verdict]
+        inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"
+        for key, value in line.details:
+            code = f'<code style="white-space:pre-wrap;background:none;color:inherit">{page.escape(value)}</code>'
+            inside += f'<div style="margin-left:2em">{key}: {code}</div>'
+        out.append(page.bar(inside, colour))
+    return "".join(out)

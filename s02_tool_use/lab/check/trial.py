@@ -1,0 +1,199 @@
+"""Runs a learner's function so that it cannot hurt the check: a deadline, a captured stdout, a temporary workspace.
+
+It is no sandbox: the code is the reader's own and runs in the reader's own process.
+"""
+
+import contextlib
+import contextvars
+import ctypes
+import io
+import linecache
+import os
+import sysconfig
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ... import workspace
+
+DEADLINE = 3.0  # seconds for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
+MEMORY = 2**30  # bytes by which the process may grow: an endless loop that collects fills a laptop before the deadline
+GRACE = 1.0  # seconds in which a stopped call may end before it is left behind
+PREFIX = "check-"  # of the temporary folder, whose path no output may show
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+class Stopped(BaseException):
+    """Raised inside a call that is over its deadline. Not an Exception, so that `except Exception` lets it pass."""
+
+
+@dataclass
+class Outcome:
+    """What one call did: `value`, or `error` (an exception), or `late` (why it was stopped)."""
+
+    value: object = None
+    error: BaseException | None = None
+    late: str = ""
+    printed: str = ""
+
+
+def call(function, *args, deadline=DEADLINE, stdin=None):
+    """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
+
+    A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
+    trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
+    deadline, which ends a call that waits for input.
+    """
+    outcome, inside = Outcome(), threading.Event()
+
+    def work():
+        inside.set()
+        try:
+            try:
+                outcome.value = function(*args)
+            except Stopped:
+                pass
+            except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the learner's, not ours
+                outcome.error = error
+            finally:
+                inside.clear()
+        except Stopped:  # it came a moment too late
+            inside.clear()
+
+    # With the context of the caller: what it has set for itself holds for the function as well.
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
+    printed, late, stopped = io.StringIO(), "", True
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        thread.start()
+        try:
+            late = _wait(thread, deadline)
+        finally:
+            if thread.is_alive():
+                if stdin is not None:
+                    stdin.close()
+                    thread.join(GRACE)  # what waited for input alone now ends by itself
+                stopped = _stop(thread, inside)
+    if late:
+        late += ": stopped" if stopped else ": stopped in vain, it still runs until the kernel is restarted"
+        return Outcome(late=late)
+    return Outcome(outcome.value, outcome.error, printed=printed.getvalue())
+
+
+def _wait(thread, seconds):
+    """Wait until the thread ends: "", or why it must be stopped."""
+    end, full = time.monotonic() + seconds, _memory() + MEMORY
+    while thread.is_alive():
+        thread.join(0.05)  # in short steps: on Windows nothing interrupts a long one
+        if time.monotonic() > end + min(_starved(thread), 9 * seconds):
+            return f"no answer after {seconds:.0f} seconds"
+        if _memory() > full:
+            return "no answer, and a gigabyte of memory used"
+    return ""
+
+
+def _starved(thread):
+    """Seconds in which the thread could have run but the machine was busy with others, as far as Linux tells."""
+    try:
+        return int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _memory():
+    try:
+        import psutil  # every Jupyter kernel brings it
+    except ImportError:
+        return 0
+    return psutil.Process().memory_info().rss
+
+
+def _stop(thread, inside):
+    """Throw Stopped into the thread until it ends. False if it does not: it sleeps, or waits outside Python.
+
+    Again and again, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is
+    a place that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
+    """
+    end = time.monotonic() + GRACE
+    while inside.is_set() and time.monotonic() < end:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
+        thread.join(0.01)
+    thread.join(0 if inside.is_set() else GRACE)
+    return not thread.is_alive()
+
+
+def own_line(error, function):
+    """Where in the learner's code an exception came up: `line 3: return block["id"]`, or "" if nowhere.
+
+    A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
+    """
+    place, frame = None, error.__traceback__
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
+        if _is_learners(file):
+            place = file, frame.tb_lineno
+        frame = frame.tb_next
+    code = getattr(function, "__code__", None)
+    if place is None and code is not None and _is_learners(code.co_filename):
+        place = code.co_filename, code.co_firstlineno
+    if place is None:
+        return ""
+    text = linecache.getline(*place).strip()
+    return f"line {place[1]}: {text}" if text else f"line {place[1]}"
+
+
+def _is_learners(file):
+    others = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    return not file.startswith(("<frozen", str(PACKAGE), *others))
+
+
+class Silence:
+    """A standard input that never says anything: what a command meets when nobody closed its stdin.
+
+    Descriptor 0 of the whole process, since that is what a child inherits; `with` puts the old one back.
+    """
+
+    def __enter__(self):
+        try:
+            self._saved = os.dup(0)
+        except OSError:  # a process without stdin
+            self._saved = None
+        reader, self._writer = os.pipe()
+        if reader != 0:
+            os.dup2(reader, 0)
+            os.close(reader)
+        os.set_inheritable(0, True)
+        return self
+
+    def close(self):
+        """End of input: whoever still reads wakes up."""
+        if self._writer is not None:
+            os.close(self._writer)
+            self._writer = None
+
+    def __exit__(self, *error):
+        self.close()
+        if self._saved is None:
+            os.close(0)
+        else:
+            os.dup2(self._saved, 0)
+            os.close(self._saved)
+
+
+@contextlib.contextmanager
+def temporary_workspace(files=()):
+    """A fresh folder with `files` (name -> text) as workspace and current folder. Afterwards the old ones are back."""
+    before, folder = (workspace._given, workspace._root), Path.cwd()  # None, if none was chosen yet; so it must stay
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+        for path, text in dict(files).items():
+            target = Path(name, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        workspace.use_workdir(name)
+        os.chdir(name)
+        try:
+            yield Path(name)
+        finally:
+            os.chdir(folder)
+            workspace._given, workspace._root = before

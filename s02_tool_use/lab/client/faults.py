@@ -1,0 +1,64 @@
+"""What went wrong between us and the endpoint, as one sentence that says what to do. For the terminal and the widgets.
+
+Told by status and by class name: this module never imports the SDK.
+"""
+
+from ..show import page
+
+_WAIT = "Wait a moment, then send it again."
+
+# By HTTP status. {said} is the endpoint's own message.
+SENTENCES = {
+    400: "The endpoint refuses the request: {said} (400).",
+    401: "The endpoint does not accept the key: {said} (401). Check API_KEY in .env.",
+    402: "The account has no credit: {said} (402). Nothing was answered.",
+    403: "The key may not do this: {said} (403). Check API_KEY and MODEL_ID in .env.",
+    404: "The endpoint does not know this: {said} (404). Check MODEL_ID and BASE_URL in .env.",
+    413: "The conversation has become too large: {said} (413). Start a new one.",
+    429: "Too many requests: {said} (429). {wait}",
+    529: "The endpoint is overloaded: {said} (529). " + _WAIT,
+}
+OTHER = "The endpoint failed: {said} ({status}). " + _WAIT
+
+# How a class of the SDK, or of the HTTP library under it, names a connection that did not work.
+_SILENT = {"APITimeoutError", "ConnectTimeout", "ReadTimeout"}
+_BROKEN = {"RemoteProtocolError", "ReadError", "WriteError", "CloseError", "ProtocolError"}
+
+
+def explain(error, client=None):
+    """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
+    causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
+    names = {cls.__name__ for one in causes for cls in type(one).__mro__}
+    status, said = getattr(error, "status_code", None), _said(error)
+    at = f" at {_host(client)}" if client is not None else ""
+    if status == 200:  # the error came in the middle of a stream
+        return f"The answer broke off: {said}. {_WAIT}"
+    if isinstance(status, int):
+        return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=_wait(error))
+    if names & _SILENT:
+        return f"The endpoint{at} did not answer in time. {_WAIT}"
+    if names & _BROKEN:
+        return f"The answer broke off: the connection{at} was closed in the middle. {_WAIT}"
+    if "APIConnectionError" in names:
+        return f"No connection to the endpoint{at}. Check the network, and BASE_URL in .env."
+    if isinstance(error, (AttributeError, ValueError, TypeError)) or "APIResponseValidationError" in names:
+        return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check BASE_URL in .env."
+    return f"The request failed: {type(error).__name__}: {said}."
+
+
+def _said(error):
+    body = getattr(error, "body", None)
+    inner = body.get("error") if isinstance(body, dict) else None
+    said = inner.get("message") if isinstance(inner, dict) else None
+    text = page.printable(str(said or error)).strip().rstrip(".")
+    return page.shorten(text.split("\n")[0], 300)
+
+
+def _wait(error):
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    seconds = headers.get("retry-after", "")
+    return f"Wait {seconds} seconds, then send it again." if seconds.isdecimal() and seconds != "0" else _WAIT
+
+
+def _host(client):
+    return str(getattr(getattr(client, "base_url", None), "netloc", b"?"), "ascii", "replace")

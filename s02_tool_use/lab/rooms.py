@@ -1,0 +1,92 @@
+"""The folders that the lessons work in: a copy of the sample project, and the room to break out of in 04.
+
+The lessons edit and break files. They do it in temporary folders, so that the originals stay whole and running a
+notebook again starts from the same state.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..workspace import use_workdir
+
+SAMPLE = Path(__file__).parent / "data" / "sample"
+_copies = []  # folders to remove when the process ends
+
+ROOM = {  # name -> what is in it; for 04
+    "secret.txt": "TOP SECRET",
+    "work/notes.txt": "Buy more Sencha.",
+    "work/sub/secret.txt": "The secret of good tea is the water.",
+    "work-evil/loot.txt": "The neighbour's loot",
+}
+LINKS = {"work/link.txt": "../secret.txt", "work/door": "..", "work/loop": "loop"}
+
+
+def fresh_workspace():
+    """Copy the sample project to a new temporary folder and make it the workspace. Prints its files, never its path.
+
+    Call it again to get back to a clean state: the copy before it is removed, with all that was changed in it.
+    """
+    root = _new_folder()
+    shutil.copytree(SAMPLE, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    use_workdir(root)
+    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    print("Workspace: a fresh copy of the sample project:", ", ".join(names))
+
+
+def escape_room():
+    """Make a workspace `work` with something to find outside of it; returns the folder around it.
+
+    Prints what lies where, as a tree, never the path. Call it again to get back to a clean state.
+    """
+    base = _new_folder()
+    refused = build_room(base)
+    use_workdir(base / "work")
+    print("\n".join(_tree(base)))
+    if refused:
+        print("This system made no links (Windows needs its developer mode for them): cells about links differ here.")
+    return base
+
+
+def build_room(base):
+    """Put the files and links of the room into the folder `base`; returns the links that the system refused."""
+    for name, text in ROOM.items():
+        path = base / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    refused = []
+    for name, target in LINKS.items():
+        try:
+            (base / name).symlink_to(target, target_is_directory=target == "..")
+        except OSError:
+            refused.append(name)
+    return refused
+
+
+def _tree(folder, indent=""):
+    """One line for each thing in a folder and below it, links with their targets."""
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink():
+            yield f"{indent}{path.name} -> {os.readlink(path)}"
+        elif path.is_dir():
+            yield f"{indent}{path.name}/"
+            yield from _tree(path, indent + "    ")
+        else:
+            yield indent + path.name
+
+
+def _new_folder():
+    """A temporary folder that is removed when the process ends; the ones before it are removed at once."""
+    folder = Path(tempfile.mkdtemp(prefix="s02-")).resolve()
+    if not _copies:
+        atexit.register(_remove_copies)
+    _remove_copies()
+    _copies.append(folder)
+    return folder
+
+
+def _remove_copies():
+    while _copies:
+        shutil.rmtree(_copies.pop(), ignore_errors=True)

@@ -1,0 +1,198 @@
+"""A conversation whose turns run in a thread of their own, so that whoever shows it can watch, answer and stop them.
+
+It drives agent_steps, asks before a tool changes something, and counts tokens. Left out: how it looks (the Chat).
+"""
+
+import contextlib
+import copy
+import threading
+
+from ... import loop
+from .. import conversation
+from ..client import faults
+from ..client.endpoint import departures
+from .job import Job
+
+ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
+COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+GRACE = 2.0  # seconds in which a turn that is to stop may end; then it is left behind
+NOT_ALLOWED = "The user did not allow this call."
+
+# Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
+STOPPED, FAILED = "stopped", "failed"
+WHY = {
+    "end_turn": "",
+    "stop_sequence": "",
+    STOPPED: "Stopped.",
+    "max_turns": "Stopped after many requests in a row. Write 'go on' if it should.",
+    "max_tokens": "The answer was cut off at the token limit. Write 'go on' if it should.",
+    "model_context_window_exceeded": "The conversation fills the model's whole context. Start a new one.",
+    "refusal": "The model refuses to go on. Start a new conversation.",
+    None: "The answer broke off before its end. Write 'go on' if it should.",
+}
+
+
+class Session:
+    """`messages` is always a history that the API accepts, whatever ended a turn.
+
+    `watch(kind, data)` is told what happens: first `prompt`, then in the turn's thread the steps of agent_steps,
+    `question` (a block; decide() answers it), and at last `end` (why, and a sentence for people).
+    """
+
+    def __init__(self, client, model, *, watch=lambda kind, data: None, ask_before=ASK_BEFORE, prices=None, **settings):
+        """prices: what a million tokens cost, by the names of COUNTED. settings: those of agent_steps."""
+        self.client, self.model, self.watch, self.settings = client, model, watch, settings
+        self.ask_before, self.prices = tuple(ask_before), dict(prices or {})
+        self.messages, self.always = [], set()
+        self.requests, self.tokens = 0, dict.fromkeys(COUNTED, 0)
+        self._lock, self._turn = threading.RLock(), None
+
+    @property
+    def busy(self):
+        return self._turn is not None
+
+    @property
+    def question(self):
+        """The call that waits to be allowed, or None."""
+        return self._turn and self._turn.question
+
+    @property
+    def cost(self):
+        """What it has cost so far, or None if a price is missing."""
+        used = {name: number for name, number in self.tokens.items() if number}
+        if not self.prices or used.keys() - self.prices.keys():
+            return None
+        return sum(number * self.prices[name] for name, number in used.items()) / 1_000_000
+
+    def send(self, prompt):
+        """Begin a turn. ValueError if one is going on, or if there is nothing to say."""
+        if not prompt.strip():
+            raise ValueError("There is nothing to send: write a message first.")
+        with self._lock:
+            if self.busy:
+                raise ValueError("The agent is still at work on the last message: wait, or stop it.")
+            self._turn = _Turn(self, prompt)
+            self.watch("prompt", prompt)
+            self._turn.job = Job(self._turn.run)
+
+    def decide(self, verdict):
+        """Answer the question: True, False, or "always" (True for this tool as long as the session lasts)."""
+        turn = self._turn
+        if turn is None or turn.question is None:
+            raise ValueError("Nothing waits to be allowed.")
+        turn.verdict = verdict
+        turn.decided.set()
+
+    def stop(self):
+        """Stop the turn that is going on. A call that does not end in time is left behind, answered "(cancelled)"."""
+        with self._lock:
+            turn = self._turn
+            if turn is not None and not turn.stopping:
+                turn.stopping = True
+                turn.decided.set()
+                turn.job.stop(GRACE, turn.abandon)
+
+    def reset(self):
+        """Forget the conversation, and what was allowed in it."""
+        if self.busy:
+            raise ValueError("The agent is still at work: stop it first.")
+        self.messages, self.requests, self.tokens = [], 0, dict.fromkeys(COUNTED, 0)
+        self.always.clear()
+
+    def join(self, seconds=30):
+        """Wait until the turn that is going on has ended."""
+        turn = self._turn
+        if turn is not None:
+            turn.over.wait(seconds)
+
+
+class _Turn:
+    """One turn. It works on a list of its own, which becomes the session's when the turn is over."""
+
+    def __init__(self, session, prompt):
+        self.session, self.before = session, len(session.messages)
+        self.messages = [*session.messages, {"role": "user", "content": prompt}]
+        self.results = []  # of the calls of the last reply
+        self.question, self.verdict, self.decided = None, False, threading.Event()
+        self.stopping, self.over = False, threading.Event()
+
+    def run(self):
+        session = self.session
+        said_before = len(departures(session.client))
+        try:
+            steps = loop.agent_steps(
+                session.client,
+                session.model,
+                self.messages,
+                approve=self.approve,
+                **{"stream": True, **session.settings},
+            )
+            with contextlib.closing(steps):  # closing it answers every call that is still open
+                for step in steps:
+                    self.tell(*step)
+                    if self.stopping:
+                        raise KeyboardInterrupt
+            why = WHY.get(step.data, f"It ended with {step.data}.")
+            self.end(step.data, " ".join(filter(None, [why, *departures(session.client)[said_before:]])))
+        except KeyboardInterrupt:
+            self.end(STOPPED, WHY[STOPPED])
+        except Exception as error:
+            self.end(FAILED, faults.explain(error, session.client))
+
+    def tell(self, kind, data):
+        """Count, and pass on to whoever watches, unless this turn was left behind."""
+        with self.session._lock:
+            if self.session._turn is not self:
+                raise KeyboardInterrupt
+            if kind == "reply":
+                self.results = []
+                self.session.requests += 1
+                for name in COUNTED:
+                    self.session.tokens[name] += getattr(data.usage, name, None) or 0
+            if kind == "tool_result":
+                self.results.append(data)
+            self.session.watch(kind, data)
+
+    def approve(self, block):
+        session, name = self.session, block["name"]
+        if name not in session.ask_before or name in session.always:
+            return True
+        self.decided.clear()
+        self.question, self.verdict = block, False
+        self.tell("question", block)
+        if not self.stopping:
+            self.decided.wait()
+        self.question = None
+        if self.stopping:
+            raise KeyboardInterrupt
+        if self.verdict == "always":
+            session.always.add(name)
+        return True if self.verdict else NOT_ALLOWED
+
+    def abandon(self):
+        """Go on without what is running."""
+        self.messages = copy.deepcopy(self.messages)  # what is left behind may still add to the old list
+        self.end(STOPPED, WHY[STOPPED] + " What was running may go on for a while, but nobody waits for it.")
+
+    def end(self, reason, sentence):
+        with self.session._lock:
+            if self.session._turn is not self:
+                return
+            history = _answered(self.messages, self.results)
+            # What nothing answered is taken back, so that it can be asked again without being there twice.
+            self.session.messages = history if len(history) > self.before + 1 else history[: self.before]
+            self.session._turn = None
+            self.session.watch("end", (reason, sentence))
+        self.over.set()
+
+
+def _answered(history, results):
+    """The history with an answer for every call of its last message."""
+    known = {result["tool_use_id"]: result for result in results}
+    last = history[-1:] if history[-1]["role"] == "assistant" else []
+    answers = [known.get(block["id"], _cancelled(block)) for block in conversation.calls(last)]
+    return [*history, {"role": "user", "content": answers}] if answers else history
+
+
+def _cancelled(block):
+    return {"type": "tool_result", "tool_use_id": block["id"], "content": loop.CANCELLED, "is_error": True}

@@ -1,0 +1,14 @@
+"""Conversations, differences, sources and tables as a cell shows them: HTML with a text twin."""
+
+from ... import lazily
+
+_HOME = {
+    "show_diff": "messages",
+    "show_messages": "messages",
+    "show_source": "messages",
+    "show_table": "table",
+    "show_wire": "messages",
+}
+
+__all__ = list(_HOME)
+__getattr__ = lazily(__name__, _HOME)

@@ -1,0 +1,160 @@
+"""Draws what the course is about: a conversation, what changed in it, the source of a function, the JSON on the wire.
+
+Everything is a Page: HTML for the notebook, the same as text for the tests. Left out: what moves (widgets.py).
+"""
+
+import difflib
+import json
+
+from .. import conversation
+from . import page, source
+from .page import Page, badge, bar, code, escape
+
+CONTEXT = 3  # lines around a change
+WIRE = 60  # lines of a body that are shown before the rest folds: here it is what the reader came for
+
+
+def show_messages(messages):
+    """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
+
+    messages: a list of messages, or a whole request (a dict that has them under "messages"). SDK objects or dicts,
+    broken ones too. What follows an assistant's turn may be still to come. Raises TypeError for anything else.
+    """
+    request = conversation.request_of(messages)
+    messages = request["messages"]
+    if not messages:
+        return Page("No messages yet.", "No messages yet.")
+    labels, waits = conversation.labels_of(messages), conversation.waiting(messages)
+    problem = conversation.judge(request)
+    text, html = [], []
+    for index, message in enumerate(messages):
+        role = message.get("role", "(no role)") if isinstance(message, dict) else ""
+        text.append(f"{index} {role}")
+        inside = [f"<b>{index} {escape(role)}</b>"]
+        found = [(_row_text(row), _row_html(row)) for row in conversation.rows(message, labels, waits)]
+        if problem is not None and problem.message_index == index:  # below its block, or at the end of its message
+            place = problem.block_index if problem.block_index in range(len(found)) else len(found) - 1
+            found.insert(place + 1, _refusal(problem))
+        text += [line for line, _ in found]
+        html.append(f'<div style="margin-bottom:8px">{"".join(inside + [drawn for _, drawn in found])}</div>')
+    if problem is not None and problem.message_index not in range(len(messages)):
+        text.append(_refusal(problem)[0])
+        html.append(_refusal(problem)[1])
+    last = conversation.counts(messages)
+    return Page("\n".join([*text, last]), "".join(html) + f"<i>{last}</i>")
+
+
+def _row_text(row):
+    head = f"{row.head} [{row.note}]" if row.note else row.head
+    body = page.first_lines(row.body)
+    if not body:
+        return _indent(head)
+    return _indent(f"{head}:\n{body}" if "\n" in body else f"{head}: {body}")
+
+
+def _indent(text):
+    return "    " + text.replace("\n", "\n        ")
+
+
+def _row_html(row):
+    colour = _colour(row.label)
+    parts = [badge(row.label, colour)] if row.label else []
+    parts += [escape(row.kind)]
+    parts += [f"<b>{escape(row.name)}</b>"] if row.name else []
+    parts += [f'<span style="opacity:.75">{escape(row.id)}</span>'] if row.id else []
+    parts += [badge(row.note, page.RED if row.error else page.GREY)] if row.note else []
+    body = code(row.body, prose=row.kind in ("text", "thinking")) if row.body else ""
+    return bar(" ".join(parts) + body, colour)
+
+
+def _colour(label):
+    """The same for a call and its result; grey for what belongs to no call."""
+    return page.GREY if label in ("", "?") else page.COLOURS[(ord(label[-1]) - ord("A")) % len(page.COLOURS)]
+
+
+def _refusal(problem):
+    """(text, HTML) of what the API says no to."""
+    head, said = f"{problem.status} {problem.type}", str(problem.message)
+    return _indent(f"!! the API refuses this, {head}: {said}"), bar(f"{badge(head, page.RED)} {escape(said)}", page.RED)
+
+
+def show_diff(before, after):
+    """Draw what changed from one text or history to another, and what the API says to each history."""
+    if isinstance(before, str) and isinstance(after, str):
+        old, new, verdicts = before.splitlines(), after.splitlines(), []
+    else:
+        one, two = conversation.request_of(before), conversation.request_of(after)
+        labels = conversation.labels_of(one["messages"], two["messages"])
+        old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
+        verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
+    text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new)] or ["No difference."]
+    html = [_changed_line(line) for line in text]
+    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{"".join(html)}</div>'
+    for name, problem in verdicts:
+        head = f"{name}: " + ("the API accepts it" if problem is None else f"{problem.status} {problem.message}")
+        text.append(head)
+        drawn += bar(escape(head), page.GREEN if problem is None else page.RED)
+    return Page("\n".join(text), drawn)
+
+
+def _changes(old, new):
+    """(mark, line) for each line that changed, with CONTEXT lines around it; marks are "-", "+" and " "."""
+    seen = 0
+    groups = difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)
+    for group in groups:
+        yield from _left_out(group[0][1] - seen)
+        for _, start, end, new_start, new_end in group:
+            same = old[start:end] == new[new_start:new_end]
+            yield from [(" " if same else "-", line) for line in old[start:end]]
+            yield from [("+", line) for line in new[new_start:new_end] if not same]
+        seen = group[-1][2]
+    if seen:
+        yield from _left_out(len(old) - seen)
+
+
+def _left_out(number):
+    return [(" ", f"... {number} lines as before")] if number > 1 else [(" ", "... 1 line as before")] * number
+
+
+def _changed_line(line):
+    colour = {"+": page.GREEN, "-": page.RED}.get(line[0], "transparent")
+    return f'<div style="border-left:4px solid {colour};padding-left:8px">{escape(line)}</div>'
+
+
+def _lines(message, labels):
+    """A message as lines that can be compared: no numbers, which would change with every message put in before."""
+    role = message.get("role", "(no role)") if isinstance(message, dict) else ""
+    return [str(role), *"\n".join(_row_text(row) for row in conversation.rows(message, labels)).split("\n")]
+
+
+def show_source(*things):
+    """Show the source of functions, classes or tables of the package, and the file in which each stands."""
+    found = [source.of(thing) for thing in things]
+    text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)
+    html = "".join(f'<div style="opacity:.75">{escape(where)}</div>{source.drawn(lines)}' for where, lines in found)
+    return Page(text, html)
+
+
+def show_wire(client):
+    """Show the last request that an offline client sent, and the response, as they went over the wire."""
+    from ..client import endpoint as clients
+
+    exchanges = clients.exchanges(client)
+    if not exchanges:
+        said = "Nothing to show: this client has sent nothing yet, or it is not the offline one."
+        return Page(said, escape(said))
+    last = exchanges[-1]
+    parts = [(f"{last['method']} {last['path']}", last["request"]), (str(last["status"]), last["response"])]
+    text, html = [], []
+    for head, body in parts:
+        body = _pretty(body)
+        text.append(f"{head}\n{page.first_lines(body, WIRE)}")
+        html.append(bar(f"<b>{escape(head)}</b>{code(body, WIRE)}", page.GREY))
+    return Page("\n".join(text), "".join(html))
+
+
+def _pretty(body):
+    try:
+        return conversation.pretty(json.loads(body))
+    except ValueError:  # a stream of events, or a body that was cut off
+        return body.rstrip()

@@ -1,0 +1,225 @@
+"""What is wrong with this machine, in words that can be sent to a teacher: no key stands in them.
+
+Looks at everything, whatever it finds on the way; installs and mends nothing. Before the environment stands it says
+what it could not look at. Run by `python3 -m s02_tool_use doctor`; the exit status is 1 if something is wrong.
+"""
+
+import contextlib
+import io
+import locale
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from . import fast_imports, setup  # noqa: F401  (early: before the kernel check imports Jupyter)
+
+OK, NOTE, WRONG, UNKNOWN = "ok", "note", "WRONG", "?"
+START = "python3 -m s02_tool_use"
+MISNAMED = (".env.txt", "env.txt", "env", ".env.env", "dotenv", ".env.example.txt", "_env")
+ENOUGH = 500_000_000  # bytes: the environment takes 300 MB, the rest is for what people do
+
+
+def main(argv=None):
+    """Print one line for each thing looked at. Returns 1 if something is wrong, else 0."""
+    print("What the course finds on this machine. You can send all of it to your teacher: it holds no key.\n")
+    faults, secrets = 0, list(_secrets())
+    for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, network):
+        try:
+            found = list(check())
+        except Exception as error:  # a check that fails is a finding as well
+            found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
+        for mark, sentence in found:
+            faults += mark == WRONG
+            for secret in secrets:
+                sentence = sentence.replace(secret, "***")
+            print(f"{mark:>5}  {sentence.replace(str(Path.home()), '~')}", flush=True)
+    print(f"\n{'Nothing is wrong.' if not faults else f'Marked with {WRONG}: {faults}.'}")
+    return int(faults > 0)
+
+
+def _secrets():
+    for name, value in os.environ.items():
+        if any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")) and len(value) > 5:
+            yield value
+    for line in _read(setup.ROOT / ".env").splitlines() + _read(Path(".env")).splitlines():
+        value = line.partition("=")[2].strip().strip("\"'")
+        if line.upper().partition("=")[0].strip().endswith(("KEY", "TOKEN")) and len(value) > 5:
+            yield value
+
+
+def _read(path):
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+# What Python is, and what it has
+
+
+def python():
+    yield OK, f"Python {platform.python_version()} ({sys.executable}) on {platform.platform()}"
+    for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"):
+        if os.environ.get(name):
+            yield NOTE, f"{name} is set: what stands there goes before the course. If an import fails, try without it."
+
+
+def environment():
+    if setup.is_ready():
+        yield OK, f"the environment is complete: {setup.VENV}"
+    elif setup.has_everything():
+        yield OK, f"the environment was made for the course: {sys.prefix}"
+    elif setup.VENV.exists():
+        yield NOTE, f"{setup.VENV} is not complete or not of this Python. The next start mends it: {START}"
+    else:
+        yield NOTE, f"there is no .venv yet. The first start makes it: {START}"
+
+
+def packages():
+    if not setup.has_everything():
+        yield UNKNOWN, "packages cannot be looked at before the environment stands"
+        return
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    pins = [Requirement(line) for line in setup.FILES[1].read_text("utf-8").splitlines()]
+    pins = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
+    installed = {
+        dist.name.lower().replace("_", "-").replace(".", "-"): dist.version for dist in metadata.distributions()
+    }
+    for pin in pins:
+        version = installed.get(pin.name)
+        if version is None or not pin.specifier.contains(version, prereleases=True):
+            found = f"is {version}" if version else "is missing"
+            yield WRONG, f"{pin.name} {found}, the course has {pin.specifier}. Remove .venv and start again: {START}"
+    yield OK, f"{len(pins)} packages are looked at"
+
+
+def kernel():
+    if not setup.has_everything():
+        yield UNKNOWN, "no kernel can be started before the environment stands"
+        return
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(cwd=str(setup.ROOT / "notebooks"), stdout=-3, stderr=-3)  # -3: shown nowhere
+    try:
+        reply = client.execute("import s02_tool_use", reply=True, timeout=60)["content"]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    if reply["status"] == "ok":
+        yield OK, "a notebook's kernel starts and finds the course"
+    else:
+        yield WRONG, f"a notebook's kernel does not find the course: {reply.get('ename')}: {reply.get('evalue')}"
+
+
+# Who answers
+
+
+def settings():
+    for folder in dict.fromkeys((setup.ROOT, setup.ROOT / "notebooks", Path.cwd())):
+        for name in MISNAMED:
+            if (folder / name).is_file():
+                yield WRONG, f"{folder / name} is read by nobody: its name must be .env, with nothing behind it"
+    keys = [line for line in _read(setup.ROOT / ".env.example").splitlines() if line.startswith("API_KEY=")]
+    if keys and keys[0] not in ("API_KEY=", "API_KEY=put-your-key-here"):
+        yield WRONG, "a key stands in .env.example, which nobody reads and git would publish: move it to .env"
+    if (setup.ROOT / ".env").is_dir():
+        yield WRONG, f"{setup.ROOT / '.env'} is a folder: it must be a file"
+
+
+def endpoint():
+    if not setup.has_everything():
+        yield UNKNOWN, "who would answer cannot be looked at before the environment stands"
+        return
+    from ..client.endpoint import SettingsError, connect
+
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            client, _ = connect()
+    except SettingsError as error:
+        yield WRONG, str(error)
+        return
+    banner = said.getvalue().strip()
+    yield NOTE if "placeholder" in banner else OK, banner
+    if banner.startswith("Offline"):
+        return
+    host = _host(str(client.base_url))
+    try:
+        client.with_options(max_retries=0, timeout=10).models.list()  # costs nothing
+    except Exception as error:
+        if getattr(error, "status_code", None) in (401, 403):
+            yield WRONG, f"{host} refuses the key: copy it again, or make a new one"
+            return
+        if "Connection" in type(error).__name__ or "Timeout" in type(error).__name__:
+            yield WRONG, f"{host} cannot be reached. Is its server running, the address right, a proxy between?"
+            return  # any other answer is an answer: not every server has a list of models
+    yield OK, f"{host} can be reached"
+
+
+def _host(url):
+    return urlsplit(url).netloc.rpartition("@")[2]  # without the password that may stand before it
+
+
+# What the machine allows
+
+
+def shell():
+    from ...bash.sandbox import sandbox_status
+
+    found = shutil.which("bash")
+    if found:
+        yield OK, f"the tool bash runs {found}"
+    else:
+        yield NOTE, "there is no bash: the tool runs the system's own shell, and some commands of the notebooks differ"
+    confined, why = sandbox_status()
+    yield OK if confined else NOTE, why
+
+
+def text():
+    if "utf" in sys.getfilesystemencoding().lower() and "utf" in (sys.stdout.encoding or "").lower():
+        yield OK, f"names and output are UTF-8 (files: {locale.getpreferredencoding(False)})"
+    else:
+        yield NOTE, f"this terminal has {sys.stdout.encoding}: some letters show as ?. Set PYTHONUTF8=1"
+
+
+def folders():
+    for folder in (setup.ROOT, setup.ROOT / "notebooks", Path(tempfile.gettempdir())):
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+            free = shutil.disk_usage(folder).free
+        except OSError as error:
+            yield WRONG, f"{folder} is not writable ({error.strerror}): notebooks cannot be saved there"
+            continue
+        where = f"{folder} is writable, {free / 1e9:.1f} GB free"
+        yield (OK, where) if free > ENOUGH else (WRONG, f"{where}: that is too little, make room")
+    if sys.platform.startswith("linux") and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
+        yield NOTE, "there is no display here: JupyterLab prints its address, open it in a browser"
+
+
+def network():
+    for name in sorted(os.environ):
+        if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[name]:
+            host = urlsplit(os.environ[name]).netloc.rpartition("@")[2]
+            yield (
+                NOTE,
+                f"{name} is set ({host}): used to install and for a model elsewhere, not for calls on this machine",
+            )
+    if not setup.has_everything():
+        try:
+            urlopen(setup.PIP, timeout=10).close()
+            yield OK, "PyPI, from which the first start installs, can be reached"
+        except (URLError, OSError, ValueError) as error:
+            yield (
+                WRONG,
+                f"PyPI, from which the first start installs, cannot be reached: {getattr(error, 'reason', error)}",
+            )

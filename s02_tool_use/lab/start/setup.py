@@ -1,0 +1,179 @@
+"""Makes .venv in the folder of the course and installs requirements.txt into it. Standard library only.
+
+Nothing is installed outside .venv. uv does it in seconds; where uv does not run, pip does it in about a minute.
+A stamp is written last, so an install that was interrupted is taken up again. All that is said goes to stderr: stdout
+belongs to the command that runs next.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from urllib.request import url2pathname, urlopen
+
+ROOT = Path(__file__).resolve().parents[3]
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
+STAMP = VENV / "s02-installed.txt"
+FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml")]
+PIP = "https://pypi.org/pypi/pip/json"
+APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-venv. Then start again."
+
+# What uv, pip or the system say when an install fails, and what that means. The first that fits is told.
+CAUSES = {
+    "no space left|not enough space|quota exceeded": "The disk is full: .venv needs 400 MB. Make room and start again.",
+    "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: "
+    "copy the course to a folder of your own and start there.",
+    "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot "
+    "be reached. Connect to the internet (is a proxy set that is not there?) and start again.",
+}
+
+
+class SetupError(Exception):
+    """What stands in the way, in a sentence that says what to do."""
+
+
+def environment():
+    """Return the Python that has all that requirements.txt names. Makes .venv for it if there is none."""
+    if not all(file.is_file() for file in FILES):
+        raise SetupError(f"requirements.txt is missing in {ROOT}: start in the folder that git clone made.")
+    inside = Path(sys.prefix) == VENV
+    if not (inside and STAMP.exists()) and has_everything():
+        if not inside:
+            print(f"Using the environment that was made for the course: {sys.prefix}", file=sys.stderr)
+        return sys.executable
+    if not is_ready():
+        make()
+    return PYTHON
+
+
+def has_everything():
+    """Whether this Python has each package of requirements.txt at a version of constraints.txt, and this package."""
+    from importlib import metadata  # slow, and seldom needed
+
+    pins = FILES[1].read_text("utf-8").split()
+    names = re.findall(r"(?m)^(\w[\w-]*)[=<>]", FILES[0].read_text("utf-8"))
+    try:
+        if any(f"{name.replace('_', '-')}=={metadata.version(name)}" not in pins for name in names):
+            return False
+    except metadata.PackageNotFoundError:
+        return False
+    # Installed from this folder, not from another copy of the course, which the notebooks would then import.
+    origins = (dist.read_text("direct_url.json") for dist in metadata.distributions(name="s02-tool-use"))
+    return any(url2pathname(urlsplit(json.loads(text)["url"]).path) == str(ROOT) for text in origins if text)
+
+
+def is_ready():
+    """Whether .venv holds what the three files name, made by this Python, on this system, in this folder."""
+    return os.path.exists(PYTHON) and STAMP.exists() and STAMP.read_text("utf-8") == fingerprint()
+
+
+def fingerprint():
+    """A hash of all that the environment depends on."""
+    base = Path(sys.base_prefix).resolve()
+    made_by = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), str(base), str(ROOT)))
+    return hashlib.sha256(made_by.encode() + b"".join(file.read_bytes() for file in FILES)).hexdigest()
+
+
+def make():
+    """Make .venv, or mend it. Raises SetupError for what this machine lacks."""
+    print(f"Installing into {VENV}: once, about 100 MB, some seconds to a minute ...", file=sys.stderr)
+    try:
+        if not is_usable():
+            if VENV.exists():
+                print(
+                    "The .venv found there is not of this Python, system and folder: making it anew.", file=sys.stderr
+                )
+            create()
+        STAMP.unlink(missing_ok=True)
+        install()
+        STAMP.write_text(fingerprint(), "utf-8")
+    except OSError as error:
+        raise SetupError(cause(str(error)) or f"Installing failed: {error}") from error
+
+
+def is_usable():
+    """Whether .venv runs, is of this version of Python, and was not moved here (its scripts hold its path)."""
+    same = f"import sys; sys.exit(sys.implementation.cache_tag != {sys.implementation.cache_tag!r})"
+    script = BIN / "activate"
+    return script.exists() and str(VENV) in script.read_text("utf-8", "replace") and not run(PYTHON, "-c", same)
+
+
+def create():
+    """Make an empty .venv. pip comes later: with uv it takes no time."""
+    try:
+        import venv
+
+        venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(VENV)
+    except ImportError:
+        raise SetupError(f"This Python has no venv module. {APT}") from None
+    except ValueError as error:
+        raise SetupError(f"Python makes no .venv here: {error} Move the course to another folder.") from None
+
+
+def install():
+    """Install with uv, from its cache if there is no network, or else with pip."""
+    pip, what = [], ["pip", "-r", "requirements.txt"]
+    uv = shutil.which("uv")
+    if not uv:
+        pip = find_pip()
+        failure = run(*pip, "install", "uv")
+        if cause(failure):  # the rest would fail in the same way, only later
+            raise SetupError(cause(failure))
+        uv = shutil.which("uv", path=BIN)
+    if uv:
+        # Where Python stores no bytecode (many containers), each start would compile all that it imports.
+        flags = ["--compile-bytecode"] if sys.dont_write_bytecode else []
+        command = [uv, "pip", "install", "--python", PYTHON, *flags, *what]
+        if not run(*command) or not run(*command, "--offline"):
+            return
+    failure = run(*(pip or find_pip()), "install", *what)
+    if failure:
+        tail = "\n".join(failure.strip().splitlines()[-8:])
+        raise SetupError(cause(failure) or f"{tail}\nInstalling failed. Start again, or see what the doctor says.")
+
+
+def find_pip():
+    """Return the command of a pip that installs into .venv, which has none yet."""
+    outside = [sys.executable, "-m", "pip", "--python", PYTHON]  # before pip 22.3 there was no --python
+    if not run(*outside, "--version"):
+        return outside
+    if not run(PYTHON, "-m", "ensurepip"):
+        return [PYTHON, "-m", "pip"]
+    try:
+        with urlopen(PIP, timeout=30) as reply:
+            wheel = next(file for file in json.load(reply)["urls"] if file["packagetype"] == "bdist_wheel")
+        with urlopen(urljoin(PIP, wheel["url"]), timeout=30) as reply:
+            (VENV / wheel["filename"]).write_bytes(reply.read())
+    except (OSError, ValueError):
+        raise SetupError(f"This Python has no pip, and PyPI, which has one, cannot be reached. {APT}") from None
+    return [PYTHON, str(VENV / wheel["filename"] / "pip")]
+
+
+def run(*command):
+    """Run a command, its last line shown while it goes on. Returns "" or, if it failed, what it printed."""
+    output, width, shown = "", shutil.get_terminal_size().columns - 1, sys.stdout.isatty()
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": ROOT}
+    try:
+        with subprocess.Popen(command, encoding="utf-8", errors="replace", **options) as child:
+            for line in child.stdout:
+                output += line
+                if shown:
+                    print(line.strip()[:width].ljust(width), end="\r", file=sys.stderr)
+    except OSError as error:
+        return str(error)
+    if shown:
+        print(" " * width, end="\r", file=sys.stderr)
+    return (output or f"exit status {child.returncode}") if child.returncode else ""
+
+
+def cause(failure):
+    """Turn what a failed install said into a sentence that says what to do, if it is a failure that is known here."""
+    return next((sentence for said, sentence in CAUSES.items() if re.search(said, failure, re.IGNORECASE)), "")

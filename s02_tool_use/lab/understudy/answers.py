@@ -1,0 +1,95 @@
+"""What the understudy says when it does not call a tool: who it is, what it can do, what is missing."""
+
+from .plans import shown
+from .prompt import speaks_chinese
+from .toolbox import IN_WORDS, STANDARD
+
+EXAMPLES = [
+    ("run", "Fix the failing test", "修复失败的测试"),
+    ("files", "How many Python files are here?", "这里有多少个 Python 文件？"),
+    ("read", "What is in README.md?", "README.md 里有什么？"),
+    ("count_lines", "Count the lines of README.md", "README.md 有多少行？"),
+    ("search", "Search for 'total'", "搜索“total”"),
+    ("write", "Write a file hello.txt with the text 'Hello'", "写一个文件 hello.txt，内容是“你好”"),
+    ("edit", "Replace 'Hello' by 'Goodbye' in hello.txt", "把 hello.txt 里的“你好”改成“再见”"),
+    ("run", "Run `ls`", "运行 `ls`"),
+]
+
+
+def abilities(clause):
+    """What it can do with the tools of this request, as examples."""
+    if not clause.tools:
+        return clause.t(
+            "This request offers me no tools, so I can only talk. With tools I understand requests such as:",
+            "这个请求没有提供工具，所以我只能说话。有了工具，我能听懂这样的请求：",
+        ) + "".join(clause.t(f"\n- {en}", f"\n- {zh}") for _, en, zh in EXAMPLES)
+    can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if clause.tools.can(ability)]
+    own = [name for name in clause.tools.tools if name not in STANDARD]
+    can += [clause.t(f"{name}: name it and what it needs", f"{name}：说出它的名字和参数") for name in own]
+    return clause.t("I understand requests such as:", "我能听懂这样的请求：") + "".join(
+        f"\n- {example}" for example in can
+    )
+
+
+def small_talk(clause):
+    if clause.has(r"\b(who|what) are you\b|\bare you\b|你是谁|你是.*吗|你是什么"):
+        return clause.t(
+            "I am the understudy: a set of rules, not a language model. I answer when no real model is connected.",
+            "我是替身：一组写好的规则，不是语言模型。没有连接真正的模型时，由我来回答。",
+        )
+    if clause.has(r"\b(what|how) can you (do|help)|\bhelp\b|你能做什么|你会什么|帮助"):
+        return f"{_hello(clause)} {abilities(clause)}"
+    if clause.has(r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|你好|您好|嗨)\b|^\W*(你好|您好|嗨)"):
+        return f"{_hello(clause)} {abilities(clause)}"
+    if clause.has(r"\b(thanks?|thank you|bye|goodbye)\b|谢谢|再见"):
+        return clause.t("You are welcome.", "不客气。")
+    return None
+
+
+def _hello(clause):
+    return clause.t("Hello. I am a set of rules, not a language model.", "你好。我是一组规则，不是语言模型。")
+
+
+def not_understood(clause):
+    sorry = clause.t(
+        "I did not understand that: I am a set of rules, not a language model.",
+        "我没有听懂：我是一组规则，不是语言模型。",
+    )
+    return f"{sorry} {abilities(clause)}"
+
+
+def missing(clause, ability):
+    en, zh = IN_WORDS[ability]
+    if not clause.tools:
+        return clause.t(
+            f"I cannot look at your files: this request offers no tools. I would need one that {en}.",
+            f"我看不到你的文件：这个请求没有提供工具。我需要一个能{zh}的工具。",
+        )
+    names = ", ".join(clause.tools.tools)
+    return clause.t(
+        f"I need a tool that {en}, and this request offers only: {names}.",
+        f"我需要一个能{zh}的工具，而这个请求只提供：{names}。",
+    )
+
+
+def arguments_missing(clause, tool, names):
+    names = ", ".join(names)
+    return clause.t(
+        f"The tool {tool} needs {names}, and I found no value for it in your message.",
+        f"工具 {tool} 需要 {names}，但我在你的话里没有找到。",
+    )
+
+
+def foreign_result(talk):
+    """The conversation holds a call that the understudy did not make: all it can do is to say what came back."""
+    zh = speaks_chinese(talk.prompt)
+    name, result = talk.called[-1], shown(talk.results[-1])
+    if zh:
+        return f"{name} 的结果：{result}"
+    return f"{name} {'failed' if talk.results[-1].is_error else 'gave'}: {result}"
+
+
+def forbidden(talk, name):
+    if speaks_chinese(talk.prompt):
+        return f"你没有允许 {name}，我就停在这里。"
+    return f"You did not allow {name}, so I stop here."

@@ -1,0 +1,558 @@
+"""Each check: right answers pass, plausible wrong ones fail with the sentence that fits, a stub says "not yet"."""
+
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from s02_tool_use import TOOL_HANDLERS, TOOLS, run_read, run_tool
+from s02_tool_use.lab import check
+from s02_tool_use.lab.check.exercise import NOT_YET, WRONG, Exercise
+
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
+
+
+def result_of(block, output, **more):
+    return {"type": "tool_result", "tool_use_id": block.id, "content": output, **more}
+
+
+# ---- right answers, at least two of each, written differently
+
+
+def tool_result_as_dict_call(block, output):
+    result = dict(type="tool_result", tool_use_id=block.id)  # noqa: C408
+    result["content"] = output
+    return result
+
+
+def answers_in_a_loop(content, run):
+    message = {"content": [], "role": "user"}
+    for block in content:
+        if block.type != "tool_use":
+            continue
+        message["content"].append(result_of(block, run(block)))
+    return message
+
+
+def answers_by_filter(content, run):
+    return {
+        "role": "user",
+        "content": list(map(lambda b: result_of(b, run(b)), filter(lambda b: hasattr(b, "input"), content))),  # noqa: C417
+    }
+
+
+def bash_one_stream(command):
+    done = subprocess.run(
+        command,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    return done.stdout + (f"[exit status {done.returncode}]" if done.returncode else "")
+
+
+def bash_two_streams(command):
+    try:
+        done = subprocess.run(["sh", "-c", command], capture_output=True, input=b"", timeout=4)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Error: {error}"
+    return f"{done.stdout.decode()}\n{done.stderr.decode()}\nexit {done.returncode}"
+
+
+def run_tool_look_first(block, handlers):
+    result = {"type": "tool_result", "tool_use_id": block.id}
+    handler = handlers.get(block.name)
+    if handler is None:
+        return {**result, "content": f"Unknown tool: {block.name}", "is_error": True}
+    try:
+        return {**result, "content": handler(**block.input)}
+    except Exception as error:
+        return {**result, "content": f"{type(error).__name__}: {error}", "is_error": True}
+
+
+def run_tool_say_false(block, handlers):
+    failed = True
+    if block.name not in handlers:
+        content = f"There is no tool {block.name}, only {sorted(handlers)}"
+    else:
+        try:
+            content = str(handlers[block.name](**block.input))
+            failed = False
+        except BaseException as error:
+            content = repr(error)
+    return result_of(block, content, is_error=failed)
+
+
+SCHEMA = {
+    "name": "count_lines",
+    "description": "Count the lines of a text file.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "pattern": {"type": "string"}},
+        "required": ["path"],
+    },
+}
+WORDY = {
+    "type": "custom",
+    "name": "count_lines",
+    "description": "Zeilen zählen, 行数を数える",
+    "input_schema": {
+        "required": ["path"],
+        "additionalProperties": False,
+        "properties": {
+            "pattern": {"type": "string", "description": "Only lines with this in them.", "default": ""},
+            "path": {"type": "string", "description": "The file."},
+        },
+        "type": "object",
+    },
+}
+
+
+def count_lines(path, pattern=""):
+    return str(sum(pattern in line for line in run_read(path).splitlines()))
+
+
+def count_by_hand(path, pattern=""):
+    return f"{len([line for line in run_read(path).split(chr(10)) if pattern in line and line])} lines"
+
+
+RIGHT = {
+    "stop_reason": [
+        (["tool_use", "end_turn", "max_tokens"],),
+        ({"first": "tool_use", "second": "end_turn", "third": "max_tokens"},),
+    ],
+    "tool_result": [(result_of,), (tool_result_as_dict_call,), (lambda b, o: result_of(b, o, is_error=False),)],
+    "answer_all": [(answers_in_a_loop,), (answers_by_filter,)],
+    "bash": [(bash_one_stream,), (bash_two_streams,)],
+    "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool,)],
+    "schema": [(SCHEMA,), (WORDY,)],
+    "added_tool": [
+        ([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": count_lines}),
+        ([WORDY, *TOOLS], dict(TOOL_HANDLERS, count_lines=count_by_hand)),
+    ],
+}
+
+# ---- wrong answers, and a part of the sentence that must be the first to fail
+
+
+def wrong_run_tool(**changes):
+    """run_tool_look_first with something changed in its results."""
+
+    def yours(block, handlers):
+        return run_tool_look_first(block, handlers) | changes
+
+    return yours
+
+
+def answers_one_message_each(content, run):
+    return [{"role": "user", "content": [result_of(b, run(b))]} for b in content if b.type == "tool_use"]
+
+
+def answers_first_only(content, run):
+    block = next(b for b in content if b.type == "tool_use")
+    return {"role": "user", "content": [result_of(block, run(block))]}
+
+
+def answers_last_block(content, run):
+    return {"role": "user", "content": [result_of(content[-1], run(content[-1]))]}
+
+
+def answers_with_text(content, run):
+    message = answers_in_a_loop(content, run)
+    message["content"].insert(0, {"type": "text", "text": "Here are the results:"})
+    return message
+
+
+def answers_backwards(content, run):
+    message = answers_in_a_loop(content, run)
+    message["content"].reverse()
+    return message
+
+
+def answers_text_too(content, run):
+    return {"role": "user", "content": [result_of(b, run(b)) if b.type == "tool_use" else b for b in content]}
+
+
+def answers_run_twice(content, run):
+    for block in content:
+        if block.type == "tool_use":
+            run(block)
+    return answers_in_a_loop(content, run)
+
+
+def answers_one_output(content, run):
+    message = answers_in_a_loop(content, run)
+    for block in message["content"]:
+        block["content"] = message["content"][0]["content"]
+    return message
+
+
+def answers_as_assistant(content, run):
+    return {**answers_in_a_loop(content, run), "role": "assistant"}
+
+
+def answers_without_a_message(content, run):
+    return answers_in_a_loop(content, run)["content"]
+
+
+def naive_bash(command):
+    return subprocess.run(command, shell=True, capture_output=True, text=True).stdout
+
+
+def bash_no_status(command):
+    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def bash_bytes(command):
+    return subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True).stdout
+
+
+def bash_raises(command):
+    return subprocess.run(
+        command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def bash_without_a_shell(command):
+    done = subprocess.run(shlex.split(command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout + done.stderr + str(done.returncode)
+
+
+def bash_waits(command):
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    return f"{done.stdout}{done.stderr}[exit status {done.returncode}]"
+
+
+def bash_popen(command):
+    return os.popen(command).read()
+
+
+def bash_says_failed(command):
+    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout + done.stderr + (f"failed: {command}" if done.returncode else "")
+
+
+def bash_tuple(command):
+    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout, done.stderr, done.returncode
+
+
+def run_tool_original_first(block, handlers):
+    handler = handlers[block.name]
+    output = handler(**block.input)
+    return result_of(block, output)
+
+
+def run_tool_original_second(block, handlers):
+    handler = handlers.get(block.name)
+    output = handler(**block.input) if handler else f"Unknown tool: {block.name}"
+    return result_of(block, output)
+
+
+def run_tool_catch_key_error(block, handlers):
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except KeyError:
+        return result_of(block, f"Unknown tool: {block.name}", is_error=True)
+    except Exception as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_catch_key_error_and_say_it(block, handlers):
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except KeyError as error:
+        return result_of(block, f"Unknown tool: {error}, {block.name}, {block.input}", is_error=True)
+    except Exception as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_by_position(block, handlers):
+    if block.name not in handlers:
+        return result_of(block, f"Unknown tool: {block.name}", is_error=True)
+    try:
+        return result_of(block, handlers[block.name](*block.input.values()))
+    except Exception as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_dict_as_argument(block, handlers):
+    if block.name not in handlers:
+        return result_of(block, f"Unknown tool: {block.name}", is_error=True)
+    try:
+        return result_of(block, handlers[block.name](block.input))
+    except Exception as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_only_value_errors(block, handlers):
+    if block.name not in handlers:
+        return result_of(block, f"Unknown tool: {block.name}", is_error=True)
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except ValueError as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_says_just_error(block, handlers):
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except Exception:
+        return result_of(block, "Error", is_error=True)
+
+
+def run_tool_returns_text(block, handlers):
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except Exception as error:
+        return f"Error: {error}"
+
+
+def run_tool_the_packages_own_map(block, handlers):
+    return run_tool(block)
+
+
+def changed(schema, **changes):
+    """A copy of a schema with its input_schema changed."""
+    return {**schema, "input_schema": {**schema["input_schema"], **changes}}
+
+
+OPENAI = {"type": "function", "function": {"name": "count_lines", "parameters": SCHEMA["input_schema"]}}
+PROPERTIES = SCHEMA["input_schema"]["properties"]
+HANDLERS = {**TOOL_HANDLERS, "count_lines": count_lines}
+
+WRONG_ANSWERS = {
+    "stop_reason": [
+        ((["end_turn", "end_turn", "max_tokens"],), "reply 1"),
+        ((["tool_use", "stop", "max_tokens"],), "reply 2"),
+        ((["tool_use", "end_turn", "end_turn"],), "reply 3"),
+        ((["tool_use", "end_turn", "length"],), "reply 3"),
+        ((["tool_use"],), "reply 2"),
+        (("tool_use",), "reply 1"),
+        (({"a": "tool_calls", "b": "end_turn", "c": "max_tokens"},), "reply 1"),
+    ],
+    "tool_result": [
+        ((lambda block, output: {**result_of(block, output), "type": "tool_use"},), "its type"),
+        ((lambda block, output: {"type": "tool_result", "id": block.id, "content": output},), "its tool_use_id"),
+        ((lambda block, output: {**result_of(block, output), "tool_use_id": "toolu_01"},), "its tool_use_id"),
+        ((lambda block, output: {**result_of(block, output), "tool_use_id": block.name},), "its tool_use_id"),
+        ((lambda block, output: {**result_of(block, output), "content": output.strip()},), "its content"),
+        ((lambda block, output: {**result_of(block, output), "content": output or "(no output)"},), "its content"),
+        ((lambda block, output: {**result_of(block, output), "name": block.name},), "no other keys"),
+        ((lambda block, output: {"role": "user", "content": [result_of(block, output)]},), "its type"),
+        ((lambda block, output: {**result_of(block, output), "tool_use_id": block["id"]},), "its type"),
+        ((lambda block, output: output,), "its type"),
+    ],
+    "answer_all": [
+        ((answers_one_message_each,), "one user message"),
+        ((answers_without_a_message,), "one user message"),
+        ((answers_as_assistant,), "one user message"),
+        ((answers_first_only,), "every call"),
+        ((answers_last_block,), "every call"),
+        ((answers_backwards,), "every call"),
+        ((answers_one_output,), "what run gave"),
+        ((answers_with_text,), "nothing but results"),
+        ((answers_text_too,), "every call"),
+        ((answers_run_twice,), "run once"),
+    ],
+    "bash": [
+        ((naive_bash,), "stderr"),
+        ((bash_popen,), "stderr"),
+        ((bash_no_status,), "exit status"),
+        ((bash_says_failed,), "exit status"),
+        ((bash_bytes,), "as text"),
+        ((bash_tuple,), "as text"),
+        ((bash_raises,), "stderr"),
+        ((bash_without_a_shell,), "a shell runs"),
+        ((bash_waits,), "does not wait"),
+        ((os.system,), "as text"),
+    ],
+    "run_tool": [
+        ((run_tool_original_first,), "an unknown tool"),
+        ((run_tool_original_second,), "an unknown tool"),
+        ((run_tool_catch_key_error,), "a handler that fails"),
+        ((run_tool_catch_key_error_and_say_it,), "a KeyError inside"),
+        ((run_tool_by_position,), "under its own name"),
+        ((run_tool_dict_as_argument,), "under its own name"),
+        ((run_tool_only_value_errors,), "a missing argument"),
+        ((run_tool_says_just_error,), "an unknown tool"),
+        ((run_tool_returns_text,), "an unknown tool"),
+        ((run_tool_the_packages_own_map,), "under its own name"),
+        ((wrong_run_tool(is_error=True),), "not marked as an error"),
+        ((wrong_run_tool(is_error="true"),), "not marked as an error"),
+        ((wrong_run_tool(tool_use_id="toolu_01"),), "whatever happens"),
+        ((wrong_run_tool(type="result"),), "whatever happens"),
+    ],
+    "schema": [
+        (({**SCHEMA, "name": "count-lines"},), "its name"),
+        (({**SCHEMA, "description": ""},), "its description"),
+        (({**SCHEMA, "description": "count_lines"},), "its description"),
+        ((OPENAI,), "its name"),
+        ((changed(SCHEMA, type="dict"),), "its input is an object"),
+        ((changed(SCHEMA, properties={"path": {"type": "string"}}),), "the function's parameters"),
+        ((changed(SCHEMA, properties={"path": {"type": "str"}, "pattern": {"type": "string"}}),), "path is"),
+        ((changed(SCHEMA, properties={"path": "string", "pattern": "string"}),), "path is"),
+        ((changed(SCHEMA, properties={"path": {"type": "string"}, "pattern": {"type": "array"}}),), "pattern is"),
+        ((changed(SCHEMA, required=["path", "pattern"]),), "is required"),
+        ((changed(SCHEMA, required=[]),), "is required"),
+        (({k: v for k, v in SCHEMA.items() if k != "description"},), "its description"),
+        (({**SCHEMA, "parameters": SCHEMA["input_schema"]},), "the API accepts it"),
+    ],
+    "added_tool": [
+        (([SCHEMA], {"count_lines": count_lines}), "your_tools"),
+        ((TOOLS, HANDLERS), "not yet"),
+        (([*TOOLS, SCHEMA], TOOL_HANDLERS), "your_handlers"),
+        (([*TOOLS, SCHEMA, SCHEMA], HANDLERS), "your_tools"),
+        (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count": count_lines}), "your_handlers"),
+        (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": lambda path: count_lines(path)}), "the new tool works"),
+        (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": "count_lines"}), "the new tool works"),
+        (([*TOOLS, SCHEMA], {**dict.fromkeys(TOOL_HANDLERS, len), "count_lines": count_lines}), "the old ones"),
+        (([TOOLS, SCHEMA], HANDLERS), "your_tools"),
+    ],
+}
+
+
+def named(table):
+    cases = [(name, answer) for name, answers in table.items() for answer in answers]
+    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{n}" for n, (name, _) in enumerate(cases)])
+
+
+@named(RIGHT)
+def test_a_right_answer_passes(name, answer):
+    verdict = getattr(check, name)(*answer)
+    assert verdict.passed, repr(verdict)
+
+
+# A wrong answer may leave a file open, and a stopped one always does.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@named(WRONG_ANSWERS)
+def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer, monkeypatch):
+    monkeypatch.setattr(check.bash, "deadline", 2.0)  # several wait for input that never comes
+    yours, sentence = answer
+    verdict = getattr(check, name)(*yours)
+    if sentence == NOT_YET:
+        assert {line.verdict for line in verdict.lines} == {NOT_YET}
+        return
+    first = next(line for line in verdict.lines if line.verdict in (WRONG, NOT_YET))
+    assert sentence in first.sentence, repr(verdict)
+    assert not verdict.passed
+
+
+def exercises():
+    """Every exercise whose module is there, by name."""
+    found = {}
+    for module, names in check.NOTEBOOKS.values():
+        try:
+            home = importlib.import_module(f"s02_tool_use.lab.check.exercises.{module}")
+        except ModuleNotFoundError:
+            continue
+        found |= {name: getattr(home, name) for name in names}
+    return found
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_check_without_an_answer_says_not_yet(name):
+    for answer in [(), (None,), (...,), (None, None)]:
+        verdict = getattr(check, name)(*answer)
+        assert {line.verdict for line in verdict.lines} == {NOT_YET}
+
+
+@pytest.mark.parametrize("name", ["tool_result", "answer_all", "bash", "run_tool"])
+def test_a_stub_says_not_yet(name):
+    def raises(*args):
+        raise NotImplementedError
+
+    def passes(*args):
+        pass
+
+    def dots(*args):
+        return {"type": "tool_result", "tool_use_id": ..., "content": ...}
+
+    for stub in (raises, passes, dots):
+        verdict = getattr(check, name)(stub)
+        assert {line.verdict for line in verdict.lines} == {NOT_YET}, repr(verdict)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"), [("stop_reason", ([None] * 3,)), ("schema", ({},)), ("added_tool", (TOOLS, TOOL_HANDLERS))]
+)
+def test_a_value_as_the_notebook_ships_it_is_not_yet(name, answer):
+    assert {line.verdict for line in getattr(check, name)(*answer).lines} == {NOT_YET}
+
+
+def test_answers_that_are_still_open_are_not_yet_among_the_given_ones():
+    lines = check.stop_reason(["tool_use", None, None]).lines
+    assert [line.verdict for line in lines] == ["right", NOT_YET, NOT_YET]
+
+
+def test_a_list_that_was_appended_to_is_found_and_the_package_keeps_working():
+    TOOLS.append(SCHEMA)
+    try:
+        verdict = check.added_tool(TOOLS, HANDLERS)
+    finally:
+        TOOLS.remove(SCHEMA)
+    assert [line.sentence for line in verdict.lines if line.verdict == WRONG][0].startswith("the package's own")
+
+
+def test_every_check_has_a_name_in_the_list_and_a_help():
+    for name, exercise in exercises().items():
+        assert isinstance(exercise, Exercise)
+        assert exercise.name == name
+        assert name in exercise.__doc__
+        assert name in dir(check)
+
+
+def test_what_is_to_be_read_again_stands_in_that_section_of_the_notebook():
+    for notebook, (_, names) in check.NOTEBOOKS.items():
+        paths = list(NOTEBOOKS.glob(f"{notebook}_*.ipynb"))
+        if not paths or names[0] not in exercises():
+            continue
+        cells = json.loads(paths[0].read_text(encoding="utf-8"))["cells"]
+        prose = "\n".join("".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "markdown")
+        sections = dict(re.findall(r"^## (\d+)\.(.*?)(?=^## |\Z)", prose, re.M | re.S))
+        for name in names:
+            for prop in exercises()[name].properties:
+                section, words = prop.read
+                assert words in " ".join(sections[str(section)].split()), f"{notebook}, section {section}: {words}"
+
+
+def test_an_unknown_check_is_named_with_those_that_exist():
+    with pytest.raises(AttributeError, match="tool_result"):
+        check.tool_results  # noqa: B018
+
+
+def test_replies_are_three_contents():
+    assert [block["type"] for reply in check.REPLIES for block in reply] == ["text", "tool_use", "text", "text"]
+
+
+# ---- progress
+
+
+@pytest.fixture
+def as_a_reader(monkeypatch, tmp_path):
+    """Outside pytest, as far as the check can see, with a folder of one's own."""
+    monkeypatch.delenv("PYTEST_VERSION")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_progress_counts_what_was_done_and_survives_a_restart(as_a_reader):
+    assert "0 of 4  ○ stop_reason" in repr(check.progress(reset=True))
+    check.stop_reason(["tool_use", "end_turn", "max_tokens"])
+    check.stop_reason([None, None, None])
+    assert "1 of 4  ✓ stop_reason  ○ tool_result" in repr(check.progress())
+    assert (as_a_reader / ".progress").read_text() == "stop_reason\n"
+    assert "✓ stop_reason" in check.progress().html
+
+
+def test_progress_shows_no_path(as_a_reader):
+    assert str(as_a_reader) not in repr(check.progress()) + check.progress().html

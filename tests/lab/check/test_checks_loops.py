@@ -1,0 +1,564 @@
+"""The checks of 06: right answers pass, whatever their style; wrong ones fail first at the sentence that fits."""
+
+import re
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from s02_tool_use import agent_loop
+from s02_tool_use.lab import check
+from s02_tool_use.lab.check.exercise import NOT_YET, WRONG
+
+PROGRAMS = {"cat", "grep", "head", "ls", "wc"}
+
+# ---- loop
+
+
+def ask(client, model, messages, tools):
+    return client.messages.create(model=model, max_tokens=1000, tools=tools, messages=messages)
+
+
+def turn(reply):
+    return {"role": "assistant", "content": reply.content}
+
+
+def user(results):
+    return {"role": "user", "content": results}
+
+
+def calls_in(reply):
+    return [block for block in reply.content if block.type == "tool_use"]
+
+
+def refusal(call, **more):
+    return {"type": "tool_result", "tool_use_id": call.id, "content": "Not run: it was cut.", "is_error": True} | more
+
+
+def answers(reply, run):
+    return [refusal(call) if reply.stop_reason == "max_tokens" else run(call) for call in calls_in(reply)]
+
+
+def loop_for(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return reply
+
+
+def loop_with_plain_data(client, model, messages, tools, run):
+    count, reply = 0, None
+    while count < 10 and (reply is None or messages[-1]["role"] == "user"):
+        with client.messages.stream(model=model, max_tokens=500, tools=tools, messages=messages) as stream:
+            reply = stream.get_final_message()
+        count += 1
+        messages += [{"role": "assistant", "content": [b.to_dict() for b in reply.content]}]
+        results = []
+        for block in messages[-1]["content"]:
+            if block["type"] == "tool_use" and reply.stop_reason != "max_tokens":
+                results.append(run(block))
+            elif block["type"] == "tool_use":
+                results.append({"type": "tool_result", "tool_use_id": block["id"], "is_error": True, "content": "cut"})
+        if results:
+            messages.append({"role": "user", "content": results})
+    return reply
+
+
+def loop_that_calls_itself(client, model, messages, tools, run, left=10):
+    reply = ask(client, model, messages, tools)
+    messages.append(turn(reply))
+    results = answers(reply, run)
+    if results:
+        messages.append(user(results))
+    return reply if not results or left == 1 else loop_that_calls_itself(client, model, messages, tools, run, left - 1)
+
+
+def loop_with_threads(client, model, messages, tools, run):
+    reply = None
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append({"role": "assistant", "content": [block.model_dump() for block in reply.content]})
+        calls = calls_in(reply)
+        if not calls:
+            break
+        with ThreadPoolExecutor() as pool:
+            results = list(pool.map(refusal if reply.stop_reason == "max_tokens" else run, calls))
+        messages.append({"role": "user", "content": results})
+    return reply
+
+
+def loop_naive(client, model, messages, tools, run):
+    while True:
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if reply.stop_reason != "tool_use":
+            return reply
+        messages.append(user([run(calls_in(reply)[0])]))
+
+
+def loop_second(client, model, messages, tools, run):
+    while True:
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if reply.stop_reason != "tool_use":
+            return reply
+        messages.append(user([run(call) for call in calls_in(reply)]))
+
+
+def loop_runs_what_was_cut(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user([run(call) for call in calls_in(reply)]))
+    return reply
+
+
+def loop_runs_the_whole_ones_of_a_cut_reply(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        calls = calls_in(reply)
+        if not calls:
+            return reply
+        cut = reply.stop_reason == "max_tokens"
+        results = [refusal(call) if cut and call is calls[-1] else run(call) for call in calls]
+        messages.append(user(results))
+    return reply
+
+
+def loop_stops_at_a_cut(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+        if reply.stop_reason == "max_tokens":
+            return reply
+    return reply
+
+
+def loop_goes_on_after_every_cut(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if reply.stop_reason == "end_turn":
+            return reply
+        messages.append(user(answers(reply, run) or "Go on."))
+    return reply
+
+
+def loop_without_a_limit(client, model, messages, tools, run):
+    while True:
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+
+
+def loop_eleven(client, model, messages, tools, run):
+    return loop_that_calls_itself(client, model, messages, tools, run, left=11)
+
+
+def loop_forgets_the_last_answers(client, model, messages, tools, run):
+    for number in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply) or number == 9:
+            return reply
+        messages.append(user(answers(reply, run)))
+    return None
+
+
+def loop_returns_nothing_at_the_limit(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return None
+
+
+def loop_returns_the_text(client, model, messages, tools, run):
+    return loop_for(client, model, messages, tools, run).content[0].text
+
+
+def loop_returns_the_messages(client, model, messages, tools, run):
+    loop_for(client, model, messages, tools, run)
+    return messages
+
+
+def loop_returns_nothing(client, model, messages, tools, run):
+    loop_for(client, model, messages, tools, run)
+
+
+def loop_on_a_copy(client, model, messages, tools, run):
+    return loop_for(client, model, list(messages), tools, run)
+
+
+def loop_new_lists(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages = [*messages, turn(reply)]
+        if not calls_in(reply):
+            return reply
+        messages = [*messages, user(answers(reply, run))]
+    return reply
+
+
+def loop_does_not_keep_the_last_reply(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        if not calls_in(reply):
+            return reply
+        messages += [turn(reply), user(answers(reply, run))]
+    return reply
+
+
+def loop_forgets_the_tools(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = client.messages.create(model=model, max_tokens=1000, messages=messages)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return reply
+
+
+def loop_one_message_each(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages += [user([result]) for result in answers(reply, run)]
+    return reply
+
+
+def loop_backwards(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)[::-1]))
+    return reply
+
+
+def loop_runs_twice(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not answers(reply, run):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return reply
+
+
+def loop_answers_before_the_turn(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        if not calls_in(reply):
+            messages.append(turn(reply))
+            return reply
+        messages += [user(answers(reply, run)), turn(reply)]
+    return reply
+
+
+def loop_sends_the_last_message_only(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages[-1:], tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return reply
+
+
+def loop_appends_the_whole_reply(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(reply)
+        if not calls_in(reply):
+            return reply
+        messages.append(user(answers(reply, run)))
+    return reply
+
+
+def loop_cut_without_is_error(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        if not calls_in(reply):
+            return reply
+        cut = reply.stop_reason == "max_tokens"
+        messages.append(user([refusal(c, is_error=False) if cut else run(c) for c in calls_in(reply)]))
+    return reply
+
+
+def loop_once(client, model, messages, tools, run):
+    reply = ask(client, model, messages, tools)
+    messages.append(turn(reply))
+    return reply
+
+
+def loop_runs_the_reply(client, model, messages, tools, run):
+    return run(ask(client, model, messages, tools))
+
+
+def package_loop(client, model, messages, tools, run):
+    handlers = {tool["name"]: lambda **given: "" for tool in tools}
+    return agent_loop(client, model, messages, tools=tools, handlers=handlers, max_turns=10)
+
+
+# ---- usage
+
+
+def usage_of_dicts(replies):
+    usages = [reply.model_dump()["usage"] for reply in replies]
+    return sum(usage["input_tokens"] for usage in usages), sum(usage["output_tokens"] for usage in usages)
+
+
+def usage_in_one_walk(replies):
+    total = [0, 0]
+    for reply in replies:
+        total[0] += reply.usage.input_tokens
+        total[1] += reply.usage.output_tokens
+    return total
+
+
+def usage_or_nothing(replies):
+    return usage_of_dicts(replies) if replies else None
+
+
+# ---- approve
+
+
+def approve_plain_words(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    if block["name"] != "bash":
+        return f"{block['name']} is not allowed"
+    command = block["input"].get("command")
+    if not isinstance(command, str) or not re.fullmatch(r"[\w ./-]+", command):
+        return "only plain words"
+    words = command.split()
+    return True if words and words[0] in PROGRAMS else "this program is not allowed"
+
+
+def approve_by_matching(block):
+    match block:
+        case {"name": "read_file" | "glob"}:
+            return True
+        case {"name": "bash", "input": {"command": str(command)}}:
+            if re.compile(r"(cat|grep|head|ls|wc)( +[a-zA-Z0-9_./*-]+)*").fullmatch(command.strip(" ")):
+                return True
+    return "Refused. Use read_file, glob, or a simple cat, grep, head, ls or wc."
+
+
+def approve_with_shlex(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    command = block["input"].get("command", "")
+    if block["name"] != "bash" or not isinstance(command, str):
+        return "not allowed"
+    if any(mark in command for mark in ";&|<>$`\n\r(){}\\"):
+        return "no special characters"
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return str(error)
+    return True if words and words[0] in PROGRAMS else "not allowed"
+
+
+def approve_deny_list(block):
+    command = block["input"].get("command", "")
+    return next((f"{text} is forbidden" for text in ["rm -rf", "sudo", "mkfs"] if text in command), True)
+
+
+def approve_first_word(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    words = str(block["input"].get("command") or "").split()
+    return True if block["name"] == "bash" and words and words[0] in PROGRAMS else "no"
+
+
+def approve_shlex_alone(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    if block["name"] != "bash" or any(mark in block["input"]["command"] for mark in ";&|<>$`"):
+        return "no"
+    return True if shlex.split(block["input"]["command"])[:1][0] in PROGRAMS else "no"
+
+
+def approve_prefix(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    command = str(block["input"].get("command", ""))
+    plain = re.fullmatch(r"[\w ./-]+", command)
+    return True if block["name"] == "bash" and plain and command.startswith(tuple(PROGRAMS)) else "no"
+
+
+def approve_any_word(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    command = str(block["input"].get("command", ""))
+    plain = re.fullmatch(r"[\w ./-]+", command)
+    return True if block["name"] == "bash" and plain and PROGRAMS & set(command.split()) else "no"
+
+
+def approve_multiline(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    command = str(block["input"].get("command", ""))
+    found = re.match(r"(cat|grep|head|ls|wc)( [\w ./-]*)?$", command, re.MULTILINE)
+    return True if block["name"] == "bash" and found else "no"
+
+
+def approve_forgets_the_name(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    return approve_plain_words({**block, "name": "bash"})
+
+
+def approve_says_false(block):
+    return approve_plain_words(block) is True
+
+
+def approve_says_none(block):
+    return True if approve_plain_words(block) is True else None
+
+
+def approve_exact(block):
+    known = block["name"] in ("read_file", "glob") or block["input"].get("command") in PROGRAMS
+    return True if known else "no"
+
+
+def approve_needs_a_command(block):
+    if block["name"] in ("read_file", "glob"):
+        return True
+    if block["name"] != "bash":
+        return "no"
+    command = block["input"]["command"]
+    if not re.fullmatch(r"[\w ./-]*", command):
+        return "no"
+    return True if command.split()[0] in PROGRAMS else "no"
+
+
+RIGHT = {
+    "loop": [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads],
+    "usage": [usage_of_dicts, usage_in_one_walk],
+    "approve": [approve_plain_words, approve_by_matching, approve_with_shlex],
+}
+
+# yours, and a part of the sentence that must be the first to fail
+WRONG_ANSWERS = {
+    "loop": [
+        (loop_naive, "all results of a reply"),
+        (loop_second, "but it is answered"),
+        (loop_runs_what_was_cut, "was cut is not run"),
+        (loop_runs_the_whole_ones_of_a_cut_reply, "was cut is not run"),
+        (loop_stops_at_a_cut, "but it is answered"),
+        (loop_goes_on_after_every_cut, "a reply without a call ends it"),
+        (loop_without_a_limit, "asked 10 times"),
+        (loop_eleven, "asked 10 times"),
+        (loop_forgets_the_last_answers, "whatever ended it"),
+        (loop_returns_nothing_at_the_limit, "then the last"),
+        (loop_returns_the_text, "returns the last reply"),
+        (loop_returns_the_messages, "returns the last reply"),
+        (loop_returns_nothing, "returns the last reply"),
+        (loop_on_a_copy, "the list that it got grows"),
+        (loop_new_lists, "the list that it got grows"),
+        (loop_does_not_keep_the_last_reply, "the list that it got grows"),
+        (loop_forgets_the_tools, "offers the tools"),
+        (loop_one_message_each, "all results of a reply"),
+        (loop_backwards, "all results of a reply"),
+        (loop_runs_twice, "each call is run once"),
+        (loop_answers_before_the_turn, "with a call it asks again"),
+        (loop_sends_the_last_message_only, "with a call it asks again"),
+        (loop_appends_the_whole_reply, "with a call it asks again"),
+        (loop_cut_without_is_error, "but it is answered"),
+        (loop_once, "with a call it asks again"),
+        (loop_runs_the_reply, "a reply without a call ends it"),
+        (package_loop, "all results of a reply"),
+        (lambda client, model, messages: None, "a reply without a call ends it"),
+    ],
+    "usage": [
+        (lambda replies: (replies[-1].usage.input_tokens, replies[-1].usage.output_tokens), "the input of every"),
+        (lambda replies: (max(r.usage.input_tokens for r in replies), 0), "one reply"),
+        (lambda replies: usage_of_dicts(replies)[::-1], "one reply"),
+        (lambda replies: sum(usage_of_dicts(replies)), "one reply"),
+        (lambda replies: (usage_of_dicts(replies)[0], replies[-1].usage.output_tokens), "so does the output"),
+        (lambda replies: (replies[-1].usage.input_tokens, usage_of_dicts(replies)[1]), "the input of every"),
+        (lambda replies: sum(reply["usage"]["input_tokens"] for reply in replies), "one reply"),
+        (usage_or_nothing, "no reply"),
+    ],
+    "approve": [
+        (approve_deny_list, "the tools that write"),
+        (
+            lambda block: approve_deny_list(block) if block["name"] == "bash" else approve_plain_words(block),
+            "a program",
+        ),
+        (approve_first_word, "a second command"),
+        (approve_shlex_alone, "a second command"),
+        (approve_multiline, "a second command"),
+        (approve_prefix, "a program that is not"),
+        (approve_any_word, "a program that is not"),
+        (approve_forgets_the_name, "the tools that write"),
+        (approve_says_false, "the tools that write"),
+        (approve_says_none, "the tools that write"),
+        (approve_exact, "a harmless command"),
+        (approve_needs_a_command, "what makes no sense"),
+        (lambda block: True, "the tools that write"),
+        (lambda block: "no", "the tools that only read"),
+        (lambda block: block["name"] in ("read_file", "glob"), "a harmless command"),
+    ],
+}
+
+
+def named(table):
+    cases = [(name, answer) for name, answers in table.items() for answer in answers]
+    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{n}" for n, (name, _) in enumerate(cases)])
+
+
+@named(RIGHT)
+def test_a_right_answer_passes(name, answer):
+    verdict = getattr(check, name)(answer)
+    assert verdict.passed, repr(verdict)
+
+
+@named(WRONG_ANSWERS)
+def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer):
+    yours, sentence = answer
+    verdict = getattr(check, name)(yours)
+    first = next(line for line in verdict.lines if line.verdict in (WRONG, NOT_YET))
+    assert sentence in first.sentence, repr(verdict)
+    assert not verdict.passed
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_stub_says_not_yet(name):
+    def raises(*given):
+        raise NotImplementedError
+
+    for stub in (raises, lambda *given: None, None, ...):
+        assert {line.verdict for line in getattr(check, name)(stub).lines} == {NOT_YET}
+
+
+def test_a_refused_request_is_shown_in_the_api_s_words_with_the_line_that_sent_it():
+    line = next(line for line in check.loop(loop_naive).lines if line.verdict == WRONG)
+    details = dict(line.details)
+    assert details["input"] == "loop_naive(<a model that calls bash twice in one reply, then says 'Both done.'>)"
+    assert "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_02" in details["yours"]
+
+
+def test_what_the_loop_prints_is_its_own(capsys):
+    check.loop(loop_for)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,255 @@
+"""How a check judges and what it says: the smallest failing case, an error once, the same words in each run."""
+
+import copy
+import itertools
+
+import pytest
+
+from s02_tool_use.lab.check import trial
+from s02_tool_use.lab.check.exercise import (
+    NOT_TRIED,
+    RIGHT,
+    WRONG,
+    Block,
+    Exercise,
+    Property,
+    Such,
+    clean,
+    shown,
+    text_with,
+)
+
+READ = (1, "Some words")
+
+
+def doubled(**more):
+    """An exercise: double a number."""
+    return Exercise(
+        "01",
+        "doubled",
+        "my_double(number)",
+        [
+            Property("small numbers double", READ, [(0,), (1,), (5,)], lambda n: 2 * n),
+            Property("texts double", READ, [("ab",)], "abab"),
+        ],
+        **more,
+    )
+
+
+def verdicts(verdict):
+    return [line.verdict for line in verdict.lines]
+
+
+def test_a_right_function_is_right():
+    verdict = doubled()(lambda n: n + n)
+    assert verdicts(verdict) == [RIGHT, RIGHT]
+    assert verdict
+    assert repr(verdict).startswith("doubled: all 2 right\n")
+
+
+def test_the_smallest_failing_case_is_shown_with_what_is_right_and_where_to_read():
+    def squared(n):
+        return n * n
+
+    verdict = doubled()(squared)
+    assert verdicts(verdict) == [WRONG, WRONG]
+    assert not verdict
+    assert verdict.lines[0].details == [
+        ("input", "squared(1)"),
+        ("yours", "1"),
+        ("right", "2"),
+        ("read again", "section 1, “Some words ...”"),
+    ]
+
+
+def test_an_exception_is_shown_with_the_learners_line_and_once():
+    def broken(n):
+        return undefined + n  # noqa: F821
+
+    first, second = doubled()(broken).lines
+    assert "NameError: name 'undefined' is not defined (line" in first.details[1][1]
+    assert "return undefined + n" in first.details[1][1]
+    assert second.details == [("yours", "the same NameError")]
+
+
+def test_after_an_endless_loop_the_rest_is_not_tried():
+    def endless(n):
+        while True:
+            pass
+
+    verdict = doubled(deadline=0.2)(endless)
+    assert verdicts(verdict) == [WRONG, NOT_TRIED]
+    assert "stopped" in repr(verdict)
+
+
+def test_a_function_that_forgot_to_return_in_one_case_is_wrong_and_asked_about_it():
+    def forgot(n):  # noqa: RET503
+        if n != 1:
+            return n + n
+
+    verdict = doubled()(forgot)
+    assert verdicts(verdict) == [WRONG, RIGHT]
+    assert ("yours", "None (is a return missing?)") in verdict.lines[0].details
+
+
+def test_what_the_learner_printed_is_shown_with_the_failing_case_only():
+    def prints(n):
+        print("n is", n)
+        return n
+
+    verdict = doubled()(prints)
+    assert ("printed", "n is 1") in verdict.lines[0].details
+
+
+def test_a_function_that_changes_its_input_does_not_spoil_the_next_case():
+    exercise = Exercise(
+        "01", "x", "f(list)", [Property("length", READ, [([1, 2],)], 2), Property("again", READ, [([1, 2],)], 2)]
+    )
+    case_list = exercise.properties[0].cases[0][0]
+
+    def empties(items):
+        number = len(items)
+        items.clear()
+        return number
+
+    assert exercise(empties)
+    assert case_list == [1, 2]
+
+
+def test_a_result_of_another_shape_is_shown_whole():
+    exercise = Exercise("01", "x", "f()", [Property("key", READ, [()], 1, see=lambda result: result["a"])])
+    assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
+
+
+def test_a_helper_that_cannot_go_on_shows_what_the_function_gave():
+    exercise = Exercise("01", "x", "f()", [Property("key", READ, [()], 1, run=lambda yours: yours()["a"])])
+    assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
+
+
+def test_what_ends_a_program_is_shown_as_what_the_function_gave():
+    def leaves(n):
+        if n:
+            raise SystemExit(3)
+        return 0
+
+    def half_done(n):
+        if n:
+            raise NotImplementedError
+        return 0
+
+    assert dict(doubled()(leaves).lines[0].details)["yours"].startswith("SystemExit: 3 (line")
+    assert dict(doubled()(half_done).lines[0].details)["yours"].startswith("NotImplementedError (line")
+
+
+def test_comparisons_that_fail_count_as_different():
+    class Strange:
+        def __eq__(self, other):
+            raise RuntimeError
+
+        def __repr__(self):
+            raise RuntimeError
+
+    verdict = doubled()(lambda n: Strange())
+    assert verdicts(verdict) == [WRONG, WRONG]
+    assert ("yours", "<Strange>") in verdict.lines[0].details
+
+
+def test_something_that_is_no_function_is_named():
+    verdict = doubled()(3)
+    assert verdicts(verdict) == [WRONG]
+    assert "my_double(number)" in repr(verdict)
+
+
+def test_a_check_runs_twice_with_the_same_words():
+    exercise = doubled()
+    assert repr(exercise(lambda n: object())) == repr(exercise(lambda n: object()))
+    assert "0x" not in repr(exercise(lambda n: object()))
+
+
+def test_functions_partials_and_methods_are_taken():
+    import functools
+
+    class Doubler:
+        def __call__(self, n):
+            return 2 * n
+
+        def double(self, n):
+            return 2 * n
+
+    for yours in (Doubler(), Doubler().double, functools.partial(lambda a, n: a * n, 2)):
+        assert doubled()(yours)
+
+
+def test_html_and_text_say_the_same_and_nothing_in_them_is_markup():
+    verdict = doubled()(lambda n: "<script>alert(1)</script>")
+    assert "<script>" in repr(verdict)
+    assert "<script>" not in verdict._repr_html_()
+    assert "&lt;script&gt;" in verdict._repr_html_()
+    for line in verdict.lines:
+        assert line.sentence in verdict._repr_html_()
+
+
+def test_the_temporary_folder_is_not_shown():
+    exercise = Exercise("01", "x", "f()", [Property("no", READ, [()], 1)])
+
+    def where():
+        import os
+
+        return os.getcwd()
+
+    def fails():
+        open("no_such_file")  # noqa: SIM115
+
+    def missing():
+        import os
+
+        os.stat(os.path.join(os.getcwd(), "no_such_file"))
+
+    assert ("yours", "'WORKSPACE'") in exercise(where).lines[0].details
+    assert "WORKSPACE" in repr(exercise(missing))
+    for function in (where, fails, missing):
+        assert trial.PREFIX not in repr(exercise(function))
+
+
+def test_generators_and_values_that_never_end_are_shown_by_their_kind():
+    assert shown(itertools.count()) == "count(0)"
+    assert "0x" not in shown(x for x in ())
+
+
+def test_long_values_are_cut():
+    text = shown("x" * 10_000)
+    assert len(text) < 500
+    assert text.endswith("more characters)")
+
+
+def test_shown_names_functions_and_keeps_the_shape():
+    assert (
+        shown({"a": [len, (1,)], "b": Block(type="tool_use", id="x")})
+        == "{'a': [len, (1,)], 'b': ToolUseBlock(id='x')}"
+    )
+
+
+def test_clean_takes_addresses_out():
+    assert clean("<object at 0x7f00>") == "<object>"
+
+
+def test_a_block_has_attributes_and_no_keys():
+    block = Block(type="text", text="x")
+    with pytest.raises(TypeError, match="'TextBlock' object is not subscriptable"):
+        block["text"]
+    assert repr(copy.deepcopy(block)) == "TextBlock(text='x')"
+    assert block.model_dump() == block.to_dict() == {"type": "text", "text": "x"}
+
+
+def test_such_says_what_it_is_like():
+    assert Such("a number", lambda v: isinstance(v, int)) == 3
+    assert repr(text_with("a", "b")) == "a text with 'a' and 'b' in it"
+    assert text_with("a") != 3
+    assert text_with("a", "b") == "ba"
+
+
+def test_the_learners_workspace_is_back_after_a_check(workspace):
+    from s02_tool_use.workspace import workdir
+
+    doubled()(lambda n: n)
+    assert workdir() == workspace

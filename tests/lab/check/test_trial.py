@@ -1,0 +1,206 @@
+"""A learner's function is stopped, caught, silenced and put back where it was."""
+
+import functools
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from s02_tool_use import workspace
+from s02_tool_use.lab.check import trial
+
+WIN = sys.platform == "win32"
+
+
+def test_the_value_comes_back():
+    assert trial.call(lambda a, b: a + b, 2, 3).value == 5
+
+
+def loop():
+    while True:
+        pass
+
+
+def loop_that_catches_exceptions():
+    while True:
+        try:  # noqa: SIM105
+            time.sleep(0)
+        except Exception:
+            pass
+
+
+def loop_with_a_bare_except():
+    while True:
+        try:  # noqa: SIM105
+            sum(range(10))
+        except:  # noqa: E722
+            pass
+
+
+def loop_in_comprehension():
+    return [x + 1 for x in iter(int, 1)]
+
+
+not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws nothing in between two try blocks")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        loop,
+        loop_that_catches_exceptions,
+        pytest.param(loop_with_a_bare_except, marks=not_3_10),
+        loop_in_comprehension,
+    ],
+)
+def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
+    monkeypatch.setattr(trial, "GRACE", 10.0)
+    before = threading.active_count()
+    outcome = trial.call(function, deadline=0.2)
+    assert outcome.late == "no answer after 0 seconds: stopped"
+    assert outcome.value is None
+    assert threading.active_count() == before
+
+
+def test_a_loop_that_collects_is_stopped_by_its_memory(monkeypatch):
+    monkeypatch.setattr(trial, "MEMORY", 20_000_000)
+
+    def collects():
+        kept = []
+        while True:
+            kept.append({"a": 1})
+
+    assert "memory" in trial.call(collects, deadline=60).late
+
+
+def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_for_ever(monkeypatch):
+    def is_slow():
+        time.sleep(0.5)
+        return "slow"
+
+    monkeypatch.setattr(trial, "_starved", lambda thread: 60.0)
+    assert trial.call(is_slow, deadline=0.2).value == "slow"
+    assert trial.call(loop, deadline=0.02).late
+
+
+def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
+    monkeypatch.setattr(trial, "GRACE", 0.1)
+    wake = threading.Event()
+    start = time.monotonic()
+    outcome = trial.call(wake.wait, deadline=0.1)
+    assert "it still runs" in outcome.late
+    assert time.monotonic() - start < 30
+    wake.set()
+
+
+def test_exceptions_are_caught_even_those_that_end_a_program():
+    for error in (ValueError("no"), SystemExit(3), KeyboardInterrupt()):
+
+        def raises(error=error):
+            raise error
+
+        assert trial.call(raises).error is error
+
+
+def test_prints_are_kept_out_and_kept(capsys):
+    outcome = trial.call(lambda: print("hello") or print("oops", file=sys.stderr))
+    assert outcome.printed == "hello\noops\n"
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupt_while_it_waits_stops_the_call_and_goes_on(monkeypatch):
+    def interrupted(thread, seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trial, "_wait", interrupted)
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        trial.call(loop)
+    assert threading.active_count() == before
+
+
+# ---- the learner's own line
+
+
+def calls_a_library():
+    return functools.reduce(lambda a, b: a + b, [])
+
+
+def wants_two(a, b):
+    return a
+
+
+def line_of(function, *args):
+    return trial.own_line(trial.call(function, *args).error, function)
+
+
+def test_the_line_of_an_exception_is_the_learners_even_below_a_library():
+    assert line_of(calls_a_library).endswith(": return functools.reduce(lambda a, b: a + b, [])")
+
+
+def test_the_line_of_an_exception_deep_in_a_library_is_the_last_one_of_the_learner():
+    def parses():
+        import json
+
+        return json.loads("{")
+
+    assert line_of(parses).endswith(': return json.loads("{")')
+
+
+def test_a_call_that_does_not_fit_shows_the_line_of_def():
+    assert line_of(wants_two, 1).endswith(": def wants_two(a, b):")
+
+
+def test_a_built_in_has_no_line():
+    assert line_of(int, "x") == ""
+
+
+# ---- standard input and workspace
+
+
+@pytest.mark.skipif(WIN, reason="cat is no command of Windows")
+def test_a_command_that_reads_its_input_hangs_and_ends_when_it_is_stopped():
+    with trial.Silence() as stdin:
+        before = threading.active_count()
+        outcome = trial.call(subprocess.run, ["cat"], deadline=0.3, stdin=stdin)
+        assert outcome.late
+        assert threading.active_count() == before
+
+
+def test_standard_input_is_the_old_one_afterwards():
+    before = os.fstat(0)
+    with trial.Silence():
+        assert os.fstat(0).st_ino != before.st_ino
+    assert os.fstat(0) == before
+
+
+def test_the_workspace_and_the_current_folder_come_back(workspace):
+    from s02_tool_use.workspace import workdir
+
+    folder = Path.cwd()
+    with trial.temporary_workspace({"a.txt": "ä", "sub/b.txt": "b"}) as root:
+        assert workdir() == Path.cwd() == root.resolve()
+        assert (root / "a.txt").read_text(encoding="utf-8") == "ä"
+        assert (root / "sub" / "b.txt").exists()
+    assert (workdir(), Path.cwd()) == (workspace, folder)
+    assert not root.exists()
+
+
+def test_a_workspace_that_was_never_chosen_is_not_chosen_afterwards(monkeypatch, tmp_path):
+    monkeypatch.setattr(workspace, "_root", None)
+    with trial.temporary_workspace():
+        pass
+    monkeypatch.chdir(tmp_path)
+    assert workspace.workdir() == tmp_path.resolve()
+
+
+def test_the_workspace_comes_back_after_an_exception(workspace):
+    from s02_tool_use.workspace import workdir
+
+    with pytest.raises(ZeroDivisionError), trial.temporary_workspace():
+        1 / 0  # noqa: B018
+    assert workdir() == workspace

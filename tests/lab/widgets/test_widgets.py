@@ -1,0 +1,612 @@
+"""The widgets without a browser: what their parts show after clicks, in a plain Python and in an event loop."""
+
+import asyncio
+import base64
+import json
+import re
+import time
+
+import ipywidgets
+import pytest
+
+from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, widgets
+from s02_tool_use.lab.api.rules import validate
+
+PATIENCE = 20  # seconds: a guard against hanging
+
+
+def call(name, **arguments):
+    return {"type": "tool_use", "name": name, "input": arguments}
+
+
+def user(text="Go."):
+    return [{"role": "user", "content": text}]
+
+
+def shown(panel):
+    """The text of everything in a panel that is HTML, hidden parts aside."""
+
+    def parts(widget):
+        if getattr(widget.layout, "display", None) == "none":
+            return
+        if isinstance(widget, ipywidgets.HTML):
+            yield re.sub("<[^>]*>", " ", widget.value)
+        for child in getattr(widget, "children", ()):
+            yield from parts(child)
+
+    return "\n".join(parts(panel))
+
+
+def press(panel, label):
+    """Click the button with this label, wherever it is in the panel."""
+    found = [w for w in every(panel) if isinstance(w, ipywidgets.Button) and w.description == label]
+    assert len(found) == 1, label
+    assert not found[0].disabled, label
+    found[0].click()
+
+
+def every(widget):
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from every(child)
+
+
+def drawings(widget):
+    return [part for part in every(widget) if isinstance(part, ipywidgets.HTML)]
+
+
+@pytest.fixture
+def panel(request, scripted, workspace):
+    """One of each kind, by name."""
+    client, model = scripted(["Hello."])
+    makers = {
+        "Chat": lambda: Chat(client, model),
+        "HistoryLab": HistoryLab,
+        "PathLab": PathLab,
+        "Stepper": lambda: Stepper(client, model, user()),
+        "ToolBench": ToolBench,
+    }
+    return makers[request.param]()
+
+
+every_kind = pytest.mark.parametrize("panel", widgets.__all__, indirect=True)
+
+
+# ---- what all have in common
+
+
+@every_kind
+def test_a_widget_brings_html_and_text_beside_its_view(panel):
+    bundle = panel._repr_mimebundle_()
+    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
+    assert bundle["text/plain"] == repr(panel)
+    assert not re.search(r"[a-f0-9]{16}|/tmp", bundle["text/html"] + bundle["text/plain"]), "must repeat exactly"
+
+
+@every_kind
+def test_every_control_says_what_it_is_for(panel):
+    for part in every(panel):
+        if isinstance(part, (ipywidgets.Button, ipywidgets.Dropdown, ipywidgets.Checkbox, ipywidgets.ToggleButtons)):
+            assert part.description
+        if isinstance(part, (ipywidgets.Text, ipywidgets.Textarea)):
+            assert part.description or part.placeholder
+
+
+@every_kind
+def test_no_widget_brings_a_script_or_a_ground_of_its_own(panel):
+    for part in every(panel):
+        if isinstance(part, ipywidgets.HTML):
+            assert "<script" not in part.value
+            assert "background:#fff" not in part.value
+
+
+@every_kind
+def test_an_error_in_a_callback_is_shown_in_one_sentence(panel, monkeypatch):
+    from s02_tool_use.lab.widgets.panel import guarded
+
+    def broken(self):
+        raise RuntimeError("the drawing failed\nwith details")
+
+    guarded(broken)(panel)
+    assert "This did not work: RuntimeError: the drawing failed" in shown(panel)
+    assert "details" not in shown(panel)
+    guarded(lambda self: None)(panel)
+    assert "RuntimeError" not in shown(panel), "the next click takes it away"
+
+
+# ---- Stepper
+
+
+@pytest.fixture
+def stepper(scripted, workspace):
+    (workspace / "a.txt").write_text("hello\n")
+
+    def make(script=None, **settings):
+        script = script or [call("read_file", path="a.txt"), "It says hello."]
+        client, model = scripted(script)
+        return Stepper(client, model, user("Read a.txt."), **settings)
+
+    return make
+
+
+def forward(panel, to):
+    for _ in range(50):
+        if panel.run.stage.kind == to:
+            return
+        press(panel, "Forward ▶")
+    raise AssertionError(f"{to} never came")
+
+
+def test_forward_and_back_show_what_happened(stepper):
+    panel = stepper()
+    forward(panel, "reply")
+    assert "waits for its result" in shown(panel)
+    press(panel, "◀ Back")
+    assert "waits for its result" not in shown(panel)
+    assert "step 3 sent" in re.sub(" +", " ", shown(panel))
+
+
+def test_to_the_end_shows_the_answer_and_forward_from_there_does_nothing(stepper):
+    panel = stepper()
+    press(panel, "To the end ▶▶")
+    assert "It says hello." in shown(panel)
+    before = shown(panel)
+    press(panel, "Forward ▶")
+    assert shown(panel) == before
+
+
+def test_no_button_that_was_just_pressed_is_switched_off(stepper):
+    panel = stepper()  # it would lose the keyboard's focus
+    for label in ("Forward ▶", "◀ Back", "To the end ▶▶"):
+        press(panel, label)
+        press(panel, label)
+
+
+def test_a_step_can_be_chosen_from_the_list(stepper):
+    panel = stepper()
+    press(panel, "To the end ▶▶")
+    panel.step.value = 4
+    assert panel.run.stage.kind == "reply"
+
+
+def test_the_wire_is_shown_as_json(stepper):
+    panel = stepper()
+    forward(panel, "sent")
+    panel.view.value = "on the wire"
+    assert "&quot;max_tokens&quot;" in panel.shown.value
+
+
+def test_the_source_of_the_handler_is_shown(stepper):
+    panel = stepper()
+    forward(panel, "lookup")
+    panel.view.value = "handler"
+    assert "def run_read(" in re.sub("<[^>]*>", "", panel.shown.value)
+
+
+def test_what_changed_is_shown(stepper):
+    panel = stepper()
+    forward(panel, "appended")
+    panel.view.value = "what changed"
+    assert "hello" in shown(panel)
+
+
+def test_an_edited_result_goes_on(stepper):
+    panel = stepper(
+        [call("read_file", path="a.txt"), lambda request: str(request["messages"][-1]["content"][0]["content"])]
+    )
+    forward(panel, "result")
+    panel.text.value = panel.text.value.replace("hello", "goodbye")
+    press(panel, "Use this instead")
+    press(panel, "To the end ▶▶")
+    assert "goodbye" in panel.messages[-1]["content"][0]["text"]
+
+
+def test_an_edit_in_the_past_makes_a_second_run_and_keeps_the_first(stepper):
+    panel = stepper()
+    press(panel, "To the end ▶▶")
+    panel.step.value = [s.kind for s in panel.run.stages].index("result")
+    panel.text.value = panel.text.value.replace("hello", "goodbye")
+    press(panel, "Use this instead")
+    assert len(panel.runs) == 2
+    assert panel.which.layout.display == ""
+    panel.which.value = 0
+    assert "hello" in str(panel.run.stages[-1].messages)
+
+
+def test_an_edit_that_is_no_json_says_so_and_changes_nothing(stepper):
+    panel = stepper()
+    forward(panel, "result")
+    panel.text.value = "{"
+    press(panel, "Use this instead")
+    assert "This is not JSON" in shown(panel)
+    assert len(panel.run.stages) == 7
+
+
+def test_a_fork_goes_on_by_itself(stepper):
+    panel = stepper()
+    press(panel, "To the end ▶▶")
+    panel.step.value = 4
+    press(panel, "Fork here")
+    press(panel, "To the end ▶▶")
+    assert [len(run.stages) for run in panel.runs] == [13, 13]
+
+
+def test_a_saved_conversation_can_be_walked_and_not_edited():
+    panel = Stepper(messages=[*user(), {"role": "assistant", "content": "Hello."}])
+    press(panel, "To the end ▶▶")
+    assert "Hello." in shown(panel)
+    assert panel.editor.layout.display == "none"
+    assert panel.fork_button.disabled
+
+
+def test_a_failed_request_is_told_and_tried_again(stepper):
+    panel = stepper([{"status": 529, "message": "Overloaded"}, "Hello."])
+    press(panel, "To the end ▶▶")
+    assert "overloaded" in shown(panel)
+    press(panel, "To the end ▶▶")
+    assert "Hello." in shown(panel)
+
+
+def test_a_stepper_of_nothing_says_what_to_give():
+    with pytest.raises(ValueError, match="Give it a conversation"):
+        Stepper()
+
+
+# ---- PathLab
+
+
+def row_of(panel, version):
+    rows = re.findall(r"<tr>(.*?)</tr>", panel.table.value)
+    return next(re.sub("<[^>]*>", " ", row) for row in rows if f">{version}<" in row)
+
+
+def test_a_path_is_judged_by_each_version():
+    panel = PathLab("../secret.txt")
+    assert "ESCAPED" in row_of(panel, "root / p")
+    assert "refused" in row_of(panel, "safe_path")
+
+
+def test_without_the_neighbour_there_is_no_neighbour():
+    panel = PathLab("../work-evil/loot.txt")
+    assert "ESCAPED" in row_of(panel, "normpath, startswith")
+    panel.layouts[0].value = False
+    assert "loot.txt" not in panel.place.value
+
+
+def test_a_pattern_is_judged_by_each_search():
+    panel = PathLab("../*.txt", kind="pattern")
+    assert "ESCAPED" in row_of(panel, "glob(pattern)")
+    assert "refused" in row_of(panel, "run_glob")
+
+
+def test_an_example_is_tried_when_it_is_chosen():
+    panel = PathLab()
+    panel.examples.value = "v1..v2.diff"
+    assert "inside" in row_of(panel, "safe_path")
+
+
+def test_the_workspace_of_the_notebook_stays_the_workspace(workspace):
+    from s02_tool_use.workspace import workdir
+
+    PathLab("notes.txt").room.close()
+    assert workdir() == workspace.resolve()
+
+
+# ---- HistoryLab
+
+
+def test_a_history_is_mended_by_all_passes_and_by_one_less_it_is_not():
+    panel = HistoryLab()
+    assert "after  The API: accepted" in shown(panel)
+    panel.switches["answers"].value = False
+    assert "after  The API: messages.1: `tool_use` ids were found" in shown(panel)
+
+
+def test_what_was_repaired_is_listed():
+    assert "answered toolu_01AAAA: (cancelled)" in shown(HistoryLab())
+
+
+def test_a_history_can_be_pasted_as_json_or_as_python():
+    panel = HistoryLab(user())
+    assert "nothing to repair" in shown(panel)
+    panel.text.value = "[{'role': 'user', 'content': 'Hi.', '_when': None}]"
+    assert "_when" in panel.repairs.value
+    assert panel.after == user("Hi.")
+
+
+def test_what_is_no_history_is_told_and_the_last_one_stays():
+    panel = HistoryLab()
+    before = panel.mended.value
+    panel.text.value = "[{"
+    assert "neither JSON nor a Python list" in shown(panel)
+    assert panel.mended.value == before
+
+
+def test_a_history_that_nobody_can_mend_is_told():
+    panel = HistoryLab([{"role": "tool", "content": "?"}])
+    assert "tool" in panel.repairs.value
+    assert panel.after == []
+
+
+# ---- ToolBench
+
+
+def test_the_form_follows_the_schema():
+    bench = ToolBench()
+    bench.tool.value = "edit_file"
+    assert list(bench.fields) == ["path", "old_text", "new_text", "replace_all"]
+
+
+def test_a_tool_runs_with_what_was_typed(workspace):
+    (workspace / "a.txt").write_text("one\ntwo\n")
+    bench = ToolBench()
+    bench.tool.value = "read_file"
+    bench.fields["path"].value, bench.fields["limit"].value = "a.txt", "1"
+    press(bench, "Run")
+    assert bench.block["input"] == {"path": "a.txt", "limit": 1}
+    assert bench.result["content"].startswith("one\n")
+    assert "tool_result" in shown(bench)
+
+
+def test_a_fault_is_a_result_and_no_error_of_the_bench(workspace):
+    bench = ToolBench()
+    bench.tool.value = "read_file"
+    press(bench, "Run")
+    assert bench.result["is_error"]
+    assert bench.notice.value == ""
+
+
+def test_any_input_can_be_sent_as_json(workspace):
+    bench = ToolBench()
+    bench.raw.value = "JSON"
+    bench.json.value = '{"command": 3, "more": []}'
+    press(bench, "Run")
+    assert bench.result["is_error"]
+    bench.json.value = "{"
+    press(bench, "Run")
+    assert "This is not JSON" in shown(bench)
+
+
+def test_a_tool_of_your_own_has_its_form():
+    def shout(text, times=1, loud=False):
+        return (text.upper() if loud else text) * times
+
+    properties = {"text": {"type": "string"}, "times": {"type": "integer"}, "loud": {"type": "boolean"}}
+    tool = {"name": "shout", "input_schema": {"type": "object", "properties": properties, "required": ["text"]}}
+    bench = ToolBench([tool], {"shout": shout})
+    bench.fields["text"].value, bench.fields["times"].value, bench.fields["loud"].value = "hi", "2", True
+    press(bench, "Run")
+    assert bench.result["content"] == "HIHI"
+
+
+# ---- Chat
+
+
+@pytest.fixture
+def chat(scripted, workspace):
+    def make(script, **settings):
+        client, model = scripted(script)
+        return Chat(client, model, **settings)
+
+    return make
+
+
+def ask(panel, text="Go."):
+    panel.prompt.value = text
+    press(panel, "Send")
+    panel.join(PATIENCE)
+
+
+def wait_for_question(panel):
+    end = time.monotonic() + PATIENCE
+    while panel.question.layout.display == "none" and time.monotonic() < end:
+        time.sleep(0.01)
+    assert panel.question.layout.display == ""
+
+
+def test_what_was_said_is_shown_with_each_result_folded_under_its_call(chat, workspace):
+    (workspace / "a.txt").write_text("hello\nworld\n")
+    panel = chat([["I'll look.", call("read_file", path="a.txt")], "It says hello."])
+    ask(panel, "What is in a.txt?")
+    assert panel.prompt.value == ""
+    said = shown(panel)
+    assert [text in said for text in ("What is in a.txt?", "I&#x27;ll look.", "It says hello.")] == [True] * 3
+    call_drawn = next(child.value for child in drawings(panel.turns) if "read_file" in child.value)
+    assert "<details><summary>" in call_drawn
+    assert "world" in call_drawn
+
+
+def test_a_command_waits_to_be_allowed_and_runs_then(chat, workspace):
+    panel = chat([call("write_file", path="b.txt", content="hi"), "Done."])
+    panel.prompt.value = "Write."
+    press(panel, "Send")
+    wait_for_question(panel)
+    assert "write_file" in panel.asked.value
+    assert not (workspace / "b.txt").exists()
+    press(panel, "Allow")
+    panel.join(PATIENCE)
+    assert (workspace / "b.txt").read_text() == "hi"
+    assert panel.question.layout.display == "none"
+
+
+def test_what_is_not_allowed_is_answered_so(chat):
+    panel = chat([call("bash", command="true"), "I see."])
+    panel.prompt.value = "Run."
+    press(panel, "Send")
+    wait_for_question(panel)
+    press(panel, "Do not allow")
+    panel.join(PATIENCE)
+    assert "is_error" in shown(panel)
+    assert "did not allow" in shown(panel)
+
+
+def test_always_is_not_asked_again(chat):
+    panel = chat([call("bash", command="true"), call("bash", command="true"), "Done."])
+    panel.prompt.value = "Run."
+    press(panel, "Send")
+    wait_for_question(panel)
+    press(panel, "Always in this session")
+    panel.join(PATIENCE)
+    assert "Done." in shown(panel)
+
+
+def test_a_second_message_while_it_works_is_refused_and_kept_in_its_field(chat):
+    panel = chat([call("bash", command="true"), "Done."])
+    panel.prompt.value = "Run."
+    press(panel, "Send")
+    wait_for_question(panel)
+    panel.prompt.value = "And this?"
+    panel._send()
+    assert "still at work" in shown(panel)
+    assert panel.prompt.value == "And this?"
+    press(panel, "Stop")
+    panel.join(PATIENCE)
+
+
+def test_stop_leaves_a_valid_history_and_shows_what_was_cancelled(chat):
+    panel = chat([call("bash", command="sleep 60"), "Go on."], ask_before=())
+    panel.prompt.value = "Run."
+    press(panel, "Send")
+    end = time.monotonic() + PATIENCE
+    while "sleep 60" not in shown(panel) and time.monotonic() < end:
+        time.sleep(0.01)
+    press(panel, "Stop")
+    panel.join(PATIENCE)
+    assert "(cancelled)" in shown(panel)
+    assert "Stopped." in shown(panel)
+    assert validate({"model": "any", "max_tokens": 10, "messages": panel.messages}) is None
+    ask(panel, "Go on.")
+    assert "Go on." in shown(panel)
+
+
+def test_a_fault_is_one_sentence_and_the_next_message_is_answered(chat):
+    panel = chat([{"status": 401, "message": "invalid x-api-key"}, "Hello."])
+    ask(panel)
+    assert "Check API_KEY" in shown(panel)
+    ask(panel)
+    assert "Hello." in shown(panel)
+
+
+def test_tokens_and_cost_are_shown(chat):
+    panel = chat(["Hello."], prices={"input_tokens": 3, "output_tokens": 15})
+    ask(panel)
+    assert "1 request, " in panel.status.value
+    assert "input tokens" in panel.status.value
+    assert "at your prices" in panel.status.value
+
+
+def test_the_conversation_can_be_exported(chat):
+    panel = chat(["Hello."])
+    ask(panel, "Hi, 你好.")
+    press(panel, "Export")
+    data = re.search(r"base64,([^\"]+)", panel.link.value)[1]
+    assert json.loads(base64.b64decode(data)) == panel.messages
+
+
+def test_a_new_conversation_is_empty(chat):
+    panel = chat(["Hello.", "Again."])
+    ask(panel)
+    press(panel, "New conversation")
+    assert panel.messages == []
+    assert panel.turns.children == ()
+    ask(panel)
+    assert len(panel.messages) == 2
+
+
+def test_nothing_that_a_model_says_becomes_html(chat):
+    panel = chat([["<script>alert(1)</script>", call("<b>bold</b>", x="<i>")], "</div><img src=x>"])
+    ask(panel, "<u>hi</u>")
+    every_value = "".join(child.value for child in drawings(panel.turns))
+    for tag in ("<script", "<b>bold", "<i>", "<img", "<u>"):
+        assert tag not in every_value
+
+
+def test_in_an_event_loop_everything_is_drawn_there_and_nothing_blocks_it(chat, scripted):
+    import threading
+
+    async def main():
+        panel = chat([call("bash", command="sleep 0.3"), "Done."], ask_before=())
+        threads, longest, before = set(), 0, time.monotonic()
+        panel.status.observe(lambda change: threads.add(threading.current_thread()), "value")
+        panel.prompt.value = "Run."
+        press(panel, "Send")
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and "Done." not in shown(panel):
+            await asyncio.sleep(0.01)
+            longest, before = max(longest, time.monotonic() - before), time.monotonic()
+        await asyncio.sleep(0.3)
+        assert threads == {threading.current_thread()}
+        assert "Done." in shown(panel)
+        assert longest < 5, "a guard, not a measure"
+
+    asyncio.run(main())
+
+
+def test_a_click_that_comes_in_another_thread_is_handled_in_the_loop(chat):
+    import threading
+
+    async def main():
+        panel = chat(["Hello."])
+        panel.prompt.value = "Hi."
+        clicked = threading.Thread(target=panel.send_button.click)
+        clicked.start()
+        clicked.join()
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            if "Hello." in shown(panel) and not panel.session.busy:
+                return
+        raise AssertionError(shown(panel))
+
+    asyncio.run(main())
+
+
+async def until(question):
+    end = time.monotonic() + PATIENCE
+    while not question() and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    assert question()
+
+
+def test_a_running_tool_can_be_stopped_at_the_bench(workspace):
+    async def main():
+        bench = ToolBench()
+        bench.fields["command"].value = "sleep 60"
+        press(bench, "Run")
+        await until(lambda: bench.busy)
+        press(bench, "Stop")
+        await until(lambda: not bench.busy)
+        assert "Stopped." in shown(bench)
+        bench.fields["command"].value = "echo again"
+        press(bench, "Run")
+        await until(lambda: "again" in shown(bench) and not bench.busy)
+
+    asyncio.run(main())
+
+
+def test_a_run_can_be_stopped_in_the_middle_of_a_tool_and_goes_on(stepper):
+    async def main():
+        panel = stepper([call("bash", command="sleep 60"), "Go on."])
+        press(panel, "To the end ▶▶")
+        await until(lambda: panel.run.stage.kind == "lookup")
+        press(panel, "Stop")
+        await until(lambda: not panel.busy)
+        assert "(cancelled)" in shown(panel)
+        press(panel, "To the end ▶▶")
+        await until(lambda: "Go on." in shown(panel))
+
+    asyncio.run(main())
+
+
+def test_while_a_run_goes_on_no_second_one_is_begun(stepper):
+    async def main():
+        panel = stepper([call("bash", command="sleep 60"), "Go on."])
+        press(panel, "To the end ▶▶")
+        await until(lambda: panel.run.stage.kind == "lookup")
+        press(panel, "Forward ▶")
+        press(panel, "Fork here")
+        await until(lambda: "goes on just now" in shown(panel))
+        assert len(panel.runs) == 1
+        press(panel, "Stop")
+        await until(lambda: not panel.busy)
+
+    asyncio.run(main())

@@ -1,0 +1,297 @@
+"""The notebooks and their widgets in a real browser, worked by keyboard. Skipped where there is no Chromium.
+
+Pictures of what was seen go to screenshots/, which git ignores: look at them.
+"""
+
+import base64
+import json
+import re
+import shutil
+import sys
+
+import pytest
+from browser import NAMES, ROOT, Browser, Lab, find_chromium, wait_for
+
+pytestmark = [
+    pytest.mark.skipif(find_chromium() is None, reason=f"no browser: none of {', '.join(NAMES)} is installed"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the driver ends its programs in the way of POSIX"),
+]
+PICTURES = ROOT / "screenshots"
+WITH_WIDGETS = ("00", "04", "05", "06", "07", "10")
+NOTEBOOKS = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.name.startswith(WITH_WIDGETS)]
+
+# A notebook with one of each widget. The cells' ids are what the tests go by.
+CELLS = {
+    "setup": """\
+from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, fresh_workspace
+
+client, model = connect()
+fresh_workspace()""",
+    "stepper": """\
+stepper = Stepper(client, model, [{"role": "user", "content": "How many Python files are here?"}])
+stepper""",
+    "pathlab": "PathLab()",
+    "historylab": "HistoryLab()",
+    "toolbench": "ToolBench()",
+    "chat": """\
+chat = Chat(client, model, prices={"input_tokens": 3, "output_tokens": 15})
+chat""",
+    "slow": """\
+steps = [[{"type": "tool_use", "name": "bash", "input": {"command": "sleep 60"}}], "Never mind."]
+slow = Chat(*connect(script=steps), ask_before=())
+slow""",
+    "faults": """\
+faults = Chat(*connect(script=[{"status": 529, "message": "Overloaded"}, "Better now."]))
+faults""",
+    "busy": "1 + 1",
+}
+
+
+def notebook_of(cells):
+    code = [
+        {"cell_type": "code", "id": id, "metadata": {}, "source": source, "execution_count": None, "outputs": []}
+        for id, source in cells.items()
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return json.dumps({"cells": code, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab") / "notebooks"
+    shutil.copytree(ROOT / "notebooks", folder, ignore=shutil.ignore_patterns(".*", "solutions"))
+    (folder / "widgets.ipynb").write_text(notebook_of(CELLS), encoding="utf-8")
+    with Lab(folder) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def widgets(lab, browser):
+    """The notebook of all widgets, run."""
+    browser.open(lab, "widgets.ipynb")
+    assert browser.run_all() == []
+    browser.wait("the widgets", "return document.querySelectorAll('.jp-OutputArea .widget-vbox').length > 5")
+    return browser
+
+
+@pytest.fixture(autouse=True)
+def no_error_in_the_console(request):
+    """What the page complains about fails the test in which it did."""
+    yield
+    for name in ("widgets", "browser"):
+        if name in request.fixturenames:
+            page = request.getfixturevalue(name)
+            page.run("return 1")  # events that are under way come in before the answer
+            errors, page.errors = page.errors, []
+            assert errors == []
+            return
+
+
+def picture(browser, name):
+    for dark in (False, True):
+        browser.theme(dark)
+        browser.screenshot(PICTURES / f"{name}-{'dark' if dark else 'light'}.png")
+    browser.theme(False)
+
+
+# ---- each widget, by keyboard
+
+
+def test_stepper_goes_forward_edits_a_result_and_forks(widgets):
+    widgets.enter("stepper")
+    widgets.tab_to("Forward ▶")
+    for step, title in enumerate(("request built", "normalised", "sent", "reply", "looked up: glob", "run: glob"), 1):
+        widgets.press("Space" if step % 2 else "Enter")
+        widgets.wait_for_output("stepper", title)
+    assert "waits for its result" in widgets.output("stepper")
+    picture(widgets, "stepper")
+    widgets.tab_to("Edit")
+    widgets.press("Control+A")
+    widgets.type(json.dumps({"type": "tool_result", "tool_use_id": "toolu_01", "content": "one.py\ntwo.py"}))
+    widgets.tab_to("Use this instead")
+    widgets.press("Enter")
+    widgets.wait_for_output("stepper", "Edited.")
+    widgets.enter("stepper")
+    widgets.tab_to("To the end ▶▶")
+    widgets.press("Enter")
+    widgets.wait_for_output("stepper", "There are 2 Python files here: one.py, two.py.")
+    widgets.enter("stepper")
+    widgets.press("Space")  # Back
+    widgets.tab_to("Fork here")
+    widgets.press("Space")
+    widgets.wait_for_output("stepper", "Run")
+
+
+def test_stepper_shows_the_wire(widgets):
+    widgets.enter("stepper")
+    widgets.tab_to("on the wire")
+    widgets.press("Space")
+    widgets.wait_for_output("stepper", "end_turn")
+
+
+def test_pathlab_judges_what_is_typed(widgets):
+    widgets.enter("pathlab")
+    widgets.tab_to("Text")
+    widgets.press("Control+A")
+    widgets.type("../work-evil/loot.txt")
+    widgets.wait_for_output("pathlab", "BASE/work-evil/loot.txt")
+    assert widgets.output("pathlab").count("ESCAPED") == 2
+    widgets.tab_to("links in the workspace")
+    widgets.press("Space")
+    widgets.enter("pathlab")
+    widgets.tab_to("pattern")
+    widgets.press("Space")
+    widgets.wait_for_output("pathlab", "run_glob")
+    picture(widgets, "pathlab")
+
+
+def test_historylab_switches_a_pass_off(widgets):
+    widgets.enter("historylab")
+    widgets.wait_for_output("historylab", "The API: accepted")
+    picture(widgets, "historylab")
+    widgets.tab_to("every call answered right after it")
+    widgets.press("Space")
+    wait_for("the refusal", lambda: "The API: accepted" not in widgets.output("historylab"))
+    widgets.press("Space")
+    widgets.wait_for_output("historylab", "The API: accepted")
+
+
+def test_toolbench_runs_a_tool_from_its_form(widgets):
+    widgets.enter("toolbench")
+    widgets.tab_to("Tool")
+    widgets.type("re")  # the list goes to read_file
+    widgets.wait_for_output("toolbench", "limit")
+    widgets.tab_to("path *")
+    widgets.type("README.md")
+    widgets.tab_to("limit")
+    widgets.type("1")
+    widgets.tab_to("Run")
+    widgets.press("Enter")
+    widgets.wait_for_output("toolbench", "# Tea shop")
+    picture(widgets, "toolbench")
+
+
+def test_chat_asks_before_it_runs_a_command_and_answers(widgets):
+    widgets.enter("chat")
+    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.type("Run `echo first` and then how many Python files are here?")
+    widgets.press("Enter")
+    widgets.wait_for_output("chat", "The agent wants to run bash")
+    picture(widgets, "chat-question")
+    widgets.enter("chat")
+    widgets.tab_to("Allow")
+    widgets.press("Enter")
+    widgets.wait_for_output("chat", "There are 3 Python files here")
+    widgets.wait_for_output("chat", "ready")
+    assert "at your prices" in widgets.output("chat")
+    picture(widgets, "chat")
+
+
+def test_chat_gives_the_conversation_as_a_file(widgets):
+    widgets.enter("chat")
+    widgets.tab_to("Export")
+    widgets.press("Space")
+    widgets.wait_for_output("chat", "Download conversation.json")
+    link = widgets.run("return document.querySelector('a[download]').href")
+    assert json.loads(base64.b64decode(link.partition("base64,")[2]))[0]["role"] == "user"
+
+
+def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
+    widgets.enter("slow")
+    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.type("Sleep.")
+    widgets.press("Enter")
+    widgets.wait_for_output("slow", "sleep 60")
+    widgets.run_cell("busy")  # returns when it has run: the kernel is free
+    assert "at work" in widgets.output("slow")
+    widgets.enter("slow")
+    widgets.tab_to("Stop")
+    widgets.press("Space")
+    widgets.wait_for_output("slow", "(cancelled)")
+    widgets.wait_for_output("slow", "ready")
+    widgets.enter("slow")
+    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.type("Go on.")
+    widgets.press("Enter")
+    widgets.wait_for_output("slow", "Never mind.")
+
+
+def test_chat_tells_a_fault_in_one_sentence_and_goes_on(widgets):
+    for text, answer in (("Hello?", "The endpoint is overloaded: Overloaded (529)."), ("And now?", "Better now.")):
+        widgets.enter("faults")
+        widgets.tab_to("Write to the agent, then press Enter")
+        widgets.type(text)
+        widgets.press("Enter")
+        widgets.wait_for_output("faults", answer)
+        widgets.wait_for_output("faults", "ready")
+
+
+def test_what_a_chat_says_lands_in_no_other_cell(widgets):
+    cells = {cell["id"]: cell["outputs"] for cell in widgets.notebook()["cells"]}
+    assert [output["data"]["text/plain"] for output in cells["busy"]] == ["2"]
+    assert [output["output_type"] for output in cells["setup"]] == ["stream"]
+    assert all(len(cells[id]) == 1 for id in ("stepper", "pathlab", "historylab", "toolbench", "chat"))
+
+
+def test_after_a_restart_and_a_reload_every_cell_is_readable(lab, widgets):
+    readable_after_restart(lab, widgets, "widgets.ipynb")
+
+
+# ---- the notebooks
+
+# In which cell of which notebook to go to what, what to type there, which key to press, and what stands there then.
+PROMPT = "Write to the agent, then press Enter"
+WORK = {
+    "00_start_here": ("s5-step", "Forward ▶", "", "Enter", "the user speaks"),
+    "04_safe_path": ("s3-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),
+    "05_normalize_messages": (
+        "s5-lab",
+        "every call answered right after it",
+        "",
+        "Space",
+        "after The API: messages.1:",
+    ),
+    "06_agent_loop": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
+    "07_look_inside": ("s1-stepper", "Forward ▶", "", "Space", "request built"),
+    "10_playground": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
+}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_a_notebook_runs_and_stays_readable_without_its_kernel(path, lab, browser):
+    browser.open(lab, path.name)
+    assert browser.run_all() == []
+    cell, control, text, key, answer = WORK[path.stem]
+    browser.enter(cell)
+    browser.tab_to(control)
+    browser.type(text)
+    browser.press(key)
+    browser.wait_for_output(cell, answer)
+    picture(browser, path.stem)
+    readable_after_restart(lab, browser, path.name)
+
+
+def readable_after_restart(lab, browser, name):
+    """Restart the kernel, save, load the page again: the outputs are there, without kernel and without widget state."""
+    browser.restart()
+    assert "model not found" not in browser.text()
+    browser.save()
+    saved = (lab.folder / name).read_text(encoding="utf-8")
+    assert "widget-view" not in saved
+    assert "widgets" not in json.loads(saved)["metadata"]
+    browser.open(lab, name)
+    outputs = [
+        o for cell in json.loads(saved)["cells"] for o in cell.get("outputs", ()) if "text/html" in o.get("data", {})
+    ]
+    seen = browser.wait("the outputs", "return document.querySelector('.jp-NotebookPanel')?.innerText")
+    assert "model not found" not in seen
+    assert "Error displaying" not in seen
+    for output in outputs[:1]:
+        words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", "".join(output["data"]["text/html"]))).split()[:1]
+        assert all(word in seen for word in words)
