@@ -1,4 +1,4 @@
-"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | doctor].
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor].
 
 It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
@@ -12,6 +12,7 @@ HELP = """\
 python3 -m s02_tool_use            opens the notebooks in JupyterLab; what follows goes to JupyterLab
 python3 -m s02_tool_use test       runs all tests, the notebooks included; what follows goes to pytest
 python3 -m s02_tool_use chat       the agent in a terminal; its workspace is the current folder
+python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
@@ -20,6 +21,7 @@ COMMANDS = {
     "lab": ["-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab"],
     "test": ["-m", "pytest"],
     "chat": ["-c", CALL.format("terminal")],
+    "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],
 }
 

@@ -7,11 +7,9 @@ user first, which is the loop's business.
 import traceback
 
 from .calls.arguments import fitting_arguments
+from .calls.results import ToolError, sendable
 from .shell import run_bash
 from .tools import run_edit, run_glob, run_read, run_write
-from .workspace import ToolError
-
-MAX_RESULT = 100_000  # characters; our own tools stay below, other handlers may not
 
 
 def _tool(name, description, required, **properties):
@@ -101,13 +99,13 @@ def run_tool(block, handlers=TOOL_HANDLERS) -> dict:
         if handler is None:
             asked = repr(name) if isinstance(name, str) else "a call without a name"
             raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(map(str, handlers))}")
-        result["content"] = _sendable(handler(**fitting_arguments(name, handler, given, _schema(name))))
+        result["content"] = sendable(handler(**fitting_arguments(name, handler, given, _schema(name))))
         return result
     except ToolError as error:
         fault = str(error)
     except Exception as error:
         fault = f"{name} failed: {traceback.format_exception_only(type(error), error)[-1].strip()}"
-    return {**result, "content": _sendable(fault), "is_error": True}
+    return {**result, "content": sendable(fault), "is_error": True}
 
 
 def _schema(name):
@@ -115,13 +113,3 @@ def _schema(name):
         if tool["name"] == name:
             return tool["input_schema"]
     return {}
-
-
-def _sendable(value) -> str:
-    """`value` as text that the API takes: not endless, not empty, no half characters, which UTF-8 does not know."""
-    text = str(value) or "(no output)"
-    if len(text) > MAX_RESULT:
-        half = MAX_RESULT // 2
-        cut = f"[... truncated: {len(text) - 2 * half} of {len(text)} characters omitted ...]"
-        text = f"{text[:half]}\n{cut}\n{text[-half:]}"
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

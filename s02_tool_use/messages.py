@@ -27,35 +27,35 @@ def normalize_messages(messages, *, repairs=None, prefill=False, keep_unsigned_t
     A history that was right comes back equal, apart from merging, and so does the result when it is given again.
     ValueError, with the index, for what nobody can mend: no list, a number as content, an unknown role, no JSON.
     """
-    tell = (lambda line: None) if repairs is None else repairs.append
+    log = (lambda line: None) if repairs is None else repairs.append
     if not isinstance(messages, (list, tuple)):
         raise ValueError(f"messages is {kind_name(messages)}: give a list of messages")
     collecting = gc.isenabled()
     gc.disable()  # the collector would look through the growing copy again and again, and find nothing
     try:
-        return _mended(messages, tell, prefill, keep_unsigned_thinking)
+        return _mended(messages, log, prefill, keep_unsigned_thinking)
     finally:
         if collecting:
             gc.enable()
 
 
-def _mended(messages, tell, prefill, keep_unsigned_thinking):
+def _mended(messages, log, prefill, keep_unsigned_thinking):
     history, markers, pairing = [], [], Pairing()
     for start in range(0, len(messages), _STRETCH):
-        stretch = plain_messages(messages[start : start + _STRETCH], tell, start, keep_unsigned_thinking, markers)
+        stretch = plain_messages(messages[start : start + _STRETCH], log, start, keep_unsigned_thinking, markers)
         pairing.read(stretch)
         history += stretch
     if not pairing.is_right():
-        turns = turns_of(history, tell)
-        unique_ids(turns, tell)
-        pair_server_tools(turns, tell)
-        history = merge_neighbours(answer_every_call(turns, tell))
-        history = merge_neighbours(close_turns(history, tell))
+        turns = turns_of(history, log)
+        unique_ids(turns, log)
+        pair_server_tools(turns, log)
+        history = merge_neighbours(answer_every_call(turns, log))
+        history = merge_neighbours(close_turns(history, log))
     elif pairing.neighbours:
-        history = merge_neighbours(history, tell)
+        history = merge_neighbours(history, log)
     if len(markers) > MOST_MARKERS:
-        limit_markers(history, tell)
-    end_with_user(history, tell, prefill)
+        limit_markers(history, log)
+    end_with_user(history, log, prefill)
     return history
 
 
@@ -113,33 +113,33 @@ _OF_ASSISTANT = {"text", "thinking", "redacted_thinking"}
 _OF_USER = {"text", "image", "search_result", "document", "container_upload"}
 
 
-def answer_every_call(turns, tell):
+def answer_every_call(turns, log):
     """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. Returns messages.
 
     A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.
     """
-    answers = one_answer_each(turns, tell)
+    answers = one_answer_each(turns, log)
     messages = []
     for turn, following in zip_longest(turns, turns[1:]):
         if turn.places and turn.places[0] != turn.places[-1]:
-            tell(JOINED.format(turn.places[0], turn.places[-1], turn.role))
+            log(JOINED.format(turn.places[0], turn.places[-1], turn.role))
         if turn.role == "user":
             messages.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
         standing = following.leading_results() if following else []
-        for blocks, calls in calls_last(turn, tell):
+        for blocks, calls in calls_last(turn, log):
             messages.append(turn.message(blocks))
             if len(calls) > 1 and sorted(calls) == sorted(standing):
                 calls = standing  # the order of parallel results is free, so it stays
             for name in calls:
                 if name not in answers:
-                    tell(f"answered {name}: {CANCELLED}")
+                    log(f"answered {name}: {CANCELLED}")
                     answers[name] = {"type": "tool_result", "tool_use_id": name, "content": CANCELLED, "is_error": True}
             messages.append({"role": "user", "content": [answers[name] for name in calls]})
     return messages
 
 
-def one_answer_each(turns, tell):
+def one_answer_each(turns, log):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
     called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
     answers, away = {}, {}  # away: call id -> where its result is, if that is not where it belongs
@@ -151,26 +151,26 @@ def one_answer_each(turns, tell):
                 continue
             name = block["tool_use_id"]
             if name not in called:
-                tell(f"dropped the result of {name!r} in message {place}: there is no such call")
+                log(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
             after_call = n > called[name]
             if name in answers:
                 found = not is_placeholder(block), after_call
                 if found <= (not is_placeholder(answers[name]), name not in away or away[name][1]):
-                    tell(f"dropped a second result of {name} in message {place}")
+                    log(f"dropped a second result of {name} in message {place}")
                     continue
-                tell(f"took the result of {name} in message {place} instead of the one before")
+                log(f"took the result of {name} in message {place} instead of the one before")
                 away.pop(name, None)
             answers[name] = block
             if not leading or n != called[name] + 1:
                 away[name] = place, after_call
     asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
     for name, (place, _) in away.items():
-        tell(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
+        log(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
     return answers
 
 
-def calls_last(turn, tell):
+def calls_last(turn, log):
     """Rule P3: an assistant's turn as [(blocks, ids of the calls that end them)]: text goes before calls.
 
     Thinking keeps its place. After a call it begins a new piece, which becomes a message of its own.
@@ -187,11 +187,11 @@ def calls_last(turn, tell):
             pieces[-1][0].append(block)
     ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
     if len(pieces) > 1 or ordered[0][0] != turn.blocks:
-        tell(f"put the calls of message {turn.places[0]} after what else is said in that turn")
+        log(f"put the calls of message {turn.places[0]} after what else is said in that turn")
     return ordered
 
 
-def limit_markers(messages, tell):
+def limit_markers(messages, log):
     """Rule C8: at most four cache markers; the newest stay. Changes the blocks."""
     marked = []
     for message in messages:
@@ -199,24 +199,24 @@ def limit_markers(messages, tell):
             inside = block.get("content") if block["type"] == "tool_result" else None
             marked += [b for b in (*(inside if isinstance(inside, list) else ()), block) if b.get("cache_control")]
     for block in marked[:-MOST_MARKERS]:
-        tell(f"removed the cache_control of an early {block['type']} block")
+        log(f"removed the cache_control of an early {block['type']} block")
         del block["cache_control"]
 
 
-def end_with_user(messages, tell, prefill):
+def end_with_user(messages, log, prefill):
     """Rules R6, R7: today's models answer the user. Older ones go on with a text that no white space ends."""
     last = messages[-1] if messages else None
     if last and (last["role"] == "user" or is_paused(last)):
         return
     if not last or not prefill:
-        tell(f"added a message of the user's: {CONTINUE}")
+        log(f"added a message of the user's: {CONTINUE}")
         messages.append({"role": "user", "content": CONTINUE})
         return
     blocks = blocks_of(last["content"])
     kept = [block for block in blocks if block["type"] not in THINKING]
     if len(kept) < len(blocks):
-        tell("dropped the thinking in the message that the model goes on with")
+        log("dropped the thinking in the message that the model goes on with")
     if kept[-1]["type"] == "text" and kept[-1]["text"] != kept[-1]["text"].rstrip():
-        tell("removed the white space at the end of the message that the model goes on with")
+        log("removed the white space at the end of the message that the model goes on with")
         kept[-1]["text"] = kept[-1]["text"].rstrip()
     last["content"] = kept[0]["text"] if isinstance(last["content"], str) else kept

@@ -17,10 +17,11 @@ import time
 from .bash import reaper
 from .bash.output import Output
 from .bash.sandbox import confined, environment
-from .workspace import ON_WINDOWS, ToolError, workdir
+from .calls.results import ToolError
+from .workspace import ON_WINDOWS, workdir
 
 MAX_SECONDS = 600
-MAX_ARGUMENT = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
+MAX_ARGUMENT_BYTES = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
 
 
 def run_bash(command: str, timeout: float = 120) -> str:
@@ -67,7 +68,7 @@ def _command_line(command):
         shell = [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c", "--"]
         note = f"; there is no bash here, so this ran in {os.path.basename(shell[0])}"
     with tempfile.TemporaryFile() as script:
-        if len(raw) <= MAX_ARGUMENT or ON_WINDOWS:
+        if len(raw) <= MAX_ARGUMENT_BYTES or ON_WINDOWS:
             yield [*shell, command if ON_WINDOWS else raw], (), note
         else:
             script.write(raw)

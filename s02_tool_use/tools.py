@@ -6,15 +6,15 @@ They stay in the workspace (workspace.py). Left out: guessing. An edit that does
 import codecs
 import os
 
+from .calls.results import ToolError
 from .files.edits import find_places, hint, refuse_mixture, replaced
-from .files.opening import folder_of, locked, open_file, replace
+from .files.opening import locked, open_file, opened_parent, replace
 from .files.patterns import find
-from .workspace import ToolError
 
-MAX_SHOWN = 50_000  # bytes of a file at once: about 12,000 tokens
-MAX_EDITED = 200_000_000  # bytes: an edit holds the file in memory, twice
+MAX_SHOWN_BYTES = 50_000  # bytes of a file at once: about 12,000 tokens
+MAX_EDITED_BYTES = 200_000_000  # bytes: an edit holds the file in memory, twice
 MAX_MATCHES = 500  # names of a glob
-PIECE = 8192  # bytes read at a time: a few lines of a big file cost one read
+PIECE_BYTES = 8192  # bytes read at a time: a few lines of a big file cost one read
 
 
 def run_read(path: str, limit: int | None = None, offset: int | None = None) -> str:
@@ -24,7 +24,7 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None) -> 
     """
     limit = _number("limit", limit, 1)
     start = _number("offset", offset, 0) or 0
-    with folder_of(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
+    with opened_parent(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if start >= size > 0:
             raise ToolError(f"offset {start} is not before the end: {path!r} has {size} bytes")
@@ -47,14 +47,16 @@ def _read_lines(file, start, limit):
     """At most `limit` lines and MAX_SHOWN bytes, reading hardly more than that: the file may have gigabytes."""
     file.seek(start)
     raw, lines, end = b"", 0, 0
-    while len(raw) < MAX_SHOWN and (piece := file.read(min(PIECE, MAX_SHOWN - len(raw)) if limit else MAX_SHOWN)):
+    while len(raw) < MAX_SHOWN_BYTES and (
+        piece := file.read(min(PIECE_BYTES, MAX_SHOWN_BYTES - len(raw)) if limit else MAX_SHOWN_BYTES)
+    ):
         raw += piece
         while limit and (end := raw.find(b"\n", end) + 1):
             lines += 1
             if lines == limit:
                 return raw[:end]
         end = len(raw)
-    return raw[:MAX_SHOWN]
+    return raw[:MAX_SHOWN_BYTES]
 
 
 def _decode(raw, at_end):
@@ -74,7 +76,7 @@ def _decode(raw, at_end):
 def run_write(path: str, content: str) -> str:
     """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are made."""
     data = _encoded("content", content)  # before anything is opened: a failure must not cost the old file
-    with folder_of(path, create=True) as (folder, name), locked(folder):
+    with opened_parent(path, create=True) as (folder, name), locked(folder):
         replace(folder, name, data, path)
     return f"Wrote {len(data)} bytes to {path}"
 
@@ -87,10 +89,10 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
     old, new = _encoded("old_text", old_text), _encoded("new_text", new_text)
     if not old or old == new:
         raise ToolError("old_text is empty" if not old else "old_text and new_text are the same: nothing to change")
-    with folder_of(path) as (folder, name), locked(folder):
+    with opened_parent(path) as (folder, name), locked(folder):
         with open(open_file(folder, name, path), "rb") as file:
             seen = os.fstat(file.fileno())
-            if seen.st_size > MAX_EDITED:
+            if seen.st_size > MAX_EDITED_BYTES:
                 raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
             raw = file.read()
         refuse_mixture(raw, new, path)

@@ -10,6 +10,7 @@ import os
 import stat
 from pathlib import Path
 
+from .calls.results import ToolError
 from .files.windows import windows_parts
 
 ON_WINDOWS = os.name == "nt"
@@ -19,13 +20,9 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
-MAX_NAME, MAX_PATH = 255, 4095  # bytes, not characters: what common file systems take
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
 
 _given = _root = None  # the workspace as use_workdir got it, and without links
-
-
-class ToolError(ValueError):
-    """The one way in which a tool says no. The text is for the model: what is wrong, and what to do instead."""
 
 
 def use_workdir(path) -> Path:
@@ -98,8 +95,8 @@ def _checked(p):
         raise ToolError(f"{p!r} cannot be a path on this machine; give the path as plain text") from None
     if not raw or b"\0" in raw:
         raise ToolError(f"the path {name!r} is empty or holds a NUL; give a path relative to the workspace")
-    if len(raw) > MAX_PATH or max(map(len, raw.split(b"/"))) > MAX_NAME:
-        raise ToolError(f"the path is too long: {MAX_NAME} bytes a name and {MAX_PATH} in all are the most")
+    if len(raw) > MAX_PATH_BYTES or max(map(len, raw.split(b"/"))) > MAX_NAME_BYTES:
+        raise ToolError(f"the path is too long: {MAX_NAME_BYTES} bytes a name and {MAX_PATH_BYTES} in all are the most")
     return name
 
 

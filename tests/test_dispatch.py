@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_tool
 from s02_tool_use.calls.arguments import TYPES
-from s02_tool_use.dispatch import MAX_RESULT
+from s02_tool_use.calls.results import MAX_RESULT_CHARACTERS
 
 
 def call(name, arguments, **more):
@@ -28,7 +28,7 @@ def check_well_formed(result, id="toolu_01"):
     assert set(result) <= {"type", "tool_use_id", "content", "is_error"}
     assert (result["type"], result["tool_use_id"]) == ("tool_result", id)
     assert isinstance(result["content"], str)
-    assert 0 < len(result["content"]) < MAX_RESULT + 200
+    assert 0 < len(result["content"]) < MAX_RESULT_CHARACTERS + 200
     assert result.get("is_error", True) is True
     json.dumps(result["content"], ensure_ascii=False).encode()
 
@@ -196,12 +196,14 @@ def test_whatever_a_handler_returns_can_be_sent(returned, content):
 
 
 def test_a_result_that_is_too_long_is_cut_in_the_middle_and_says_so():
-    content = call("f", {}, handlers={"f": lambda: "a" * MAX_RESULT + "b" * MAX_RESULT})["content"]
+    content = call("f", {}, handlers={"f": lambda: "a" * MAX_RESULT_CHARACTERS + "b" * MAX_RESULT_CHARACTERS})[
+        "content"
+    ]
     assert content.startswith("a" * 100)
     assert content.endswith("b" * 100)
-    assert f"truncated: {MAX_RESULT} of {2 * MAX_RESULT} characters" in content
-    assert len(content) < MAX_RESULT + 100
-    check_well_formed(call("f", {}, handlers={"f": lambda: "\ud800" * (MAX_RESULT // 6)}))
+    assert f"truncated: {MAX_RESULT_CHARACTERS} of {2 * MAX_RESULT_CHARACTERS} characters" in content
+    assert len(content) < MAX_RESULT_CHARACTERS + 100
+    check_well_formed(call("f", {}, handlers={"f": lambda: "\ud800" * (MAX_RESULT_CHARACTERS // 6)}))
 
 
 @pytest.mark.parametrize("function", [print, len, dict, "text".join, int])

@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.fixture
 def endpoint():
     """The offline API as another process, as somebody else's server would be."""
-    command = [sys.executable, "-m", "s02_tool_use.lab.api.server", "--port", "0"]
+    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         yield process.stdout.readline().strip()
         process.terminate()

@@ -15,7 +15,7 @@ from test_tool_cases import processes
 
 from s02_tool_use import ToolError, run_bash, use_workdir
 from s02_tool_use.bash import reaper
-from s02_tool_use.bash.output import MAX_SHOWN
+from s02_tool_use.bash.output import MAX_SHOWN_BYTES
 from s02_tool_use.bash.sandbox import environment, sandbox_status
 
 WORKS = sandbox_status()[0]
@@ -103,7 +103,7 @@ def test_of_long_output_head_and_tail_stay_and_the_rest_is_counted(bash):
     said = bash("echo START; head -c 1000000 /dev/zero | tr '\\0' x; echo END")
     assert said.startswith("START\n")
     assert said.endswith("END\n[exit status 0]")
-    assert len(said) < MAX_SHOWN + 200
+    assert len(said) < MAX_SHOWN_BYTES + 200
     assert "truncated" in said
 
 

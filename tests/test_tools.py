@@ -17,7 +17,7 @@ from ordinary_user import as_ordinary_user
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write
 from s02_tool_use.files import opening
-from s02_tool_use.tools import MAX_SHOWN
+from s02_tool_use.tools import MAX_SHOWN_BYTES
 
 
 def put(workspace, raw, name="f"):
@@ -77,7 +77,7 @@ def test_a_limit_or_offset_that_is_no_number_is_refused(workspace, limit):
 
 @pytest.mark.parametrize("unit", ["x", "é", "漢", "😀", "é\n", "\xe9".encode("latin-1").decode("latin-1") + "漢\n"])
 def test_reading_on_gives_the_whole_file(workspace, unit):
-    raw = (unit * (3 * MAX_SHOWN // len(unit.encode())) + "end").encode()
+    raw = (unit * (3 * MAX_SHOWN_BYTES // len(unit.encode())) + "end").encode()
     put(workspace, raw)
     text, offset = "", 0
     while offset < len(raw):
@@ -89,9 +89,9 @@ def test_reading_on_gives_the_whole_file(workspace, unit):
 
 
 def test_bytes_that_are_not_utf8_do_not_stop_reading_on(workspace):
-    put(workspace, b"\xe9" * (MAX_SHOWN + 10))
+    put(workspace, b"\xe9" * (MAX_SHOWN_BYTES + 10))
     assert "read more with offset=" in run_read("f")
-    assert "\\xe9" in run_read("f", offset=MAX_SHOWN)
+    assert "\\xe9" in run_read("f", offset=MAX_SHOWN_BYTES)
 
 
 def test_an_offset_past_the_end_is_refused(workspace):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir
-from s02_tool_use.files.opening import folder_of, open_file
+from s02_tool_use.files.opening import open_file, opened_parent
 from s02_tool_use.files.windows import windows_parts
 from s02_tool_use.workspace import workdir
 
@@ -184,7 +184,7 @@ def test_a_file_swapped_for_a_pipe_or_a_link_after_the_look_is_refused(workspace
     os.mkfifo(workspace / "pipe")
     (workspace / "link").symlink_to("a.txt")
     looked = os.stat(workspace / "a.txt")
-    with monkeypatch.context() as patch, folder_of("a.txt") as (folder, _):
+    with monkeypatch.context() as patch, opened_parent("a.txt") as (folder, _):
         patch.setattr("os.stat", lambda *_, **__: looked)
         with pytest.raises(ToolError, match="pipe"):
             open_file(folder, "pipe", "a.txt")
@@ -195,7 +195,7 @@ def test_a_file_swapped_for_a_pipe_or_a_link_after_the_look_is_refused(workspace
 def test_what_is_no_file_is_not_even_opened(workspace, monkeypatch):
     os.mkfifo(workspace / "pipe")
     opened, real = [], os.open
-    with monkeypatch.context() as patch, folder_of("pipe") as (folder, name):
+    with monkeypatch.context() as patch, opened_parent("pipe") as (folder, name):
         patch.setattr("os.open", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
         with pytest.raises(ToolError, match="pipe"):
             open_file(folder, name, "pipe")
@@ -203,10 +203,10 @@ def test_what_is_no_file_is_not_even_opened(workspace, monkeypatch):
 
 
 def test_missing_folders_are_made_only_for_writing(workspace):
-    with pytest.raises(ToolError, match="does not exist"), folder_of("a/b/c.txt"):
+    with pytest.raises(ToolError, match="does not exist"), opened_parent("a/b/c.txt"):
         raise AssertionError("never opened")
     assert not (workspace / "a").exists()
-    with folder_of("a/b/c.txt", create=True) as (_, name):
+    with opened_parent("a/b/c.txt", create=True) as (_, name):
         assert name == "c.txt"
     assert (workspace / "a" / "b").is_dir()
 

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 
-MAX_SHOWN = 30_000  # bytes, half from the head, half from the tail, where the error stands
+MAX_SHOWN_BYTES = 30_000  # bytes, half from the head, half from the tail, where the error stands
 
 # What commands a terminal: titles and links, then colours and cursor, then the rest. A title without an end hides
 # nothing of what follows.
@@ -27,21 +27,21 @@ class Output(threading.Thread):
         with self.pipe:
             while piece := os.read(self.pipe.fileno(), 65536):
                 self.size += len(piece)
-                room = MAX_SHOWN // 2 - len(self.head)
+                room = MAX_SHOWN_BYTES // 2 - len(self.head)
                 self.head += piece[:room]
-                self.tail = (self.tail + piece[room:])[-MAX_SHOWN // 2 :]
+                self.tail = (self.tail + piece[room:])[-MAX_SHOWN_BYTES // 2 :]
 
     def text(self) -> str:
         """What was read so far; if the middle is left out, the number of bytes stands there."""
         if len(self.head) + len(self.tail) == self.size:
-            return printable(self.head + self.tail)
+            return decoded(self.head + self.tail)
         head = self.head[: codecs.utf_8_decode(self.head, "replace", False)[1]]  # to the end of a character
         tail = self.tail.lstrip(bytes(range(0x80, 0xC0)))  # from the beginning of one
         cut = f"[... truncated: {self.size - len(head) - len(tail)} of {self.size} bytes omitted ...]"
-        return f"{printable(head)}\n{cut}\n{printable(tail)}"
+        return f"{decoded(head)}\n{cut}\n{decoded(tail)}"
 
 
-def printable(raw) -> str:
+def decoded(raw) -> str:
     """Bytes as text: without what commands a terminal, and with a mark for each byte that is no text."""
     text = raw.decode(errors="replace").replace("\r\n", "\n")
     return NOT_TEXT.sub("\ufffd", ESCAPES.sub("", text))

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 
-from ..workspace import ToolError, workdir
+from ..calls.results import ToolError
+from ..workspace import workdir
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/store", "/gnu/store")
 MODES = ("auto", "off", "require")

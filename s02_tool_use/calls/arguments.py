@@ -6,7 +6,7 @@ Left out: the rest of JSON Schema. What fits here and is still wrong, the functi
 import functools
 import inspect
 
-from ..workspace import ToolError
+from .results import ToolError
 
 # bool stands before int: True is an int to Python, but not to JSON.
 TYPES = {"string": str, "boolean": bool, "integer": int, "number": (int, float), "array": list, "object": dict}

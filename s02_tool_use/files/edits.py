@@ -8,7 +8,7 @@ import difflib
 import re
 import unicodedata
 
-from ..workspace import ToolError
+from ..calls.results import ToolError
 
 
 def refuse_mixture(raw, new, path):

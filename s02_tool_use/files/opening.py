@@ -12,7 +12,8 @@ import stat
 import threading
 import time
 
-from ..workspace import NOFOLLOW, ON_WINDOWS, ToolError, open_folder, safe_path, workdir
+from ..calls.results import ToolError
+from ..workspace import NOFOLLOW, ON_WINDOWS, open_folder, safe_path, workdir
 
 try:
     import fcntl
@@ -25,7 +26,7 @@ _one_at_a_time = threading.Lock()
 
 
 @contextlib.contextmanager
-def folder_of(p, create=False):
+def opened_parent(p, create=False):
     """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
 
     With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
@@ -33,7 +34,7 @@ def folder_of(p, create=False):
     """
     path = safe_path(p)
     *parents, name = path.relative_to(workdir()).parts or (".",)
-    with told(p):
+    with tool_errors_for(p):
         folder = open_folder(parents, create)
         try:
             yield (None, str(path)) if ON_WINDOWS else (folder, name)
@@ -43,7 +44,7 @@ def folder_of(p, create=False):
 
 
 @contextlib.contextmanager
-def told(p):
+def tool_errors_for(p):
     """Turns the system's errors about the path `p` into ToolErrors that say what to do."""
     try:
         yield

@@ -10,9 +10,10 @@ import os
 import re
 import time
 
-from ..workspace import FOLDER, ON_WINDOWS, ToolError, open_folder, safe_path, workdir
+from ..calls.results import ToolError
+from ..workspace import FOLDER, ON_WINDOWS, open_folder, safe_path, workdir
 
-MAX_PATTERN = 1000  # characters
+MAX_PATTERN_CHARACTERS = 1000  # characters
 MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
 MAX_DEPTH = 100  # folders; each holds a descriptor while the walk is below it
 MAX_SECONDS = 20
@@ -23,8 +24,8 @@ MAGIC = re.compile(r"[*?[]")
 
 def find(pattern: str) -> tuple:
     """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
-    if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN:
-        raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN} characters, such as **/*.py")
+    if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
+        raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
     walks = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
         base, parts = _split(alternative)

@@ -10,18 +10,18 @@ from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, ki
 NO_OUTPUT = "(no output)"
 
 
-def mended(block, where, tell):
+def mended(block, place, log):
     """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
     for name, types in _OPTIONAL.items():
         kind = types.get(block["type"], types.get("any"))
         if kind and name in block and not isinstance(block[name], (kind, type(None))):
-            tell(f"removed the {name} of a {block['type']} block in {where}: it was {kind_name(block[name])}")
+            log(f"removed the {name} of a {block['type']} block in {place}: it was {kind_name(block[name])}")
             del block[name]
     caller = block.get("caller")
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
-        tell(f"removed the unknown caller of a {block['type']} block in {where}")  # rule P13
+        log(f"removed the unknown caller of a {block['type']} block in {place}")  # rule P13
         del block["caller"]
-    return _MENDERS[block["type"]](block, where, tell)
+    return _MENDERS[block["type"]](block, place, log)
 
 
 # Field -> type of block -> the type that it has, if it is there at all.
@@ -36,28 +36,28 @@ _OPTIONAL = {
 }
 
 
-def mend_text(block, where, tell):
+def mend_text(block, place, log):
     """C2, C3: a text has something to read."""
     text = block.get("text")
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        tell(f"made the number {text} in {where} text")
+        log(f"made the number {text} in {place} text")
         block["text"] = text = str(text)
     if not isinstance(text, str) or not text or text.isspace():
-        return tell(f"dropped an empty text in {where}")
+        return log(f"dropped an empty text in {place}")
     return block
 
 
-def mend_call(block, where, tell):
+def mend_call(block, place, log):
     """P8 to P10: a call has an id, a name, and an object of arguments."""
     arguments = block.get("input")
     if not isinstance(arguments, dict):
-        tell(f"made the input of a call in {where} an object")
+        log(f"made the input of a call in {place} an object")
         block["input"] = _arguments(arguments)
     name = block.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= 200:
-        tell(f"mended the name of a call in {where}")
+        log(f"mended the name of a call in {place}")
         block["name"] = name[:200] if name and isinstance(name, str) else "unknown"
-    return _with_id(block, "id", where, tell)
+    return _with_id(block, "id", place, log)
 
 
 def _arguments(given):
@@ -72,63 +72,63 @@ def _arguments(given):
     return given if isinstance(given, dict) else {"value": given}
 
 
-def _with_id(block, name, where, tell):
+def _with_id(block, name, place, log):
     """An id is text. One that is missing is the empty text, which gets a name later (ids.py)."""
     if not isinstance(block.get(name), str):
-        tell(f"made the {name} of a {block['type']} block in {where} text")
+        log(f"made the {name} of a {block['type']} block in {place} text")
         block[name] = "" if block.get(name) is None else str(block[name])
     return block
 
 
-def mend_result(block, where, tell):
+def mend_result(block, place, log):
     """C6, P12: a result says which call it answers, in text or blocks. It may be empty, unless it is an error."""
     if not isinstance(block.get("is_error"), (bool, type(None))):
-        tell(f"made the is_error of a result in {where} true or false")
+        log(f"made the is_error of a result in {place} true or false")
         block["is_error"] = str(block["is_error"]).lower() in ("true", "1")
     content = block.get("content", "")
     if isinstance(content, list):
-        block["content"] = [part for part in (_inside(part, where, tell) for part in content) if part]
+        block["content"] = [part for part in (_inside(part, place, log) for part in content) if part]
     elif not isinstance(content, str):
-        tell(f"made the content of a result in {where} a list of blocks")
-        block["content"] = [part for part in (_inside(content, where, tell),) if part]
+        log(f"made the content of a result in {place} a list of blocks")
+        block["content"] = [part for part in (_inside(content, place, log),) if part]
     if block.get("is_error") and not block.get("content"):
-        tell(f"gave the empty error in {where} a text: {NO_OUTPUT}")
+        log(f"gave the empty error in {place} a text: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
-    return _with_id(block, "tool_use_id", where, tell)
+    return _with_id(block, "tool_use_id", place, log)
 
 
-def _inside(part, where, tell):
+def _inside(part, place, log):
     """A block inside a result. Whatever else stands there is kept as text, since a tool said it; None is nothing."""
     if part is None:
-        return tell(f"dropped an empty part of a result in {where}")
+        return log(f"dropped an empty part of a result in {place}")
     known = isinstance(part, dict) and (str(part.get("type")) in INSIDE_RESULT or {"text", "image_url"} & part.keys())
     if not known:
-        tell(f"made a part of a result in {where} a block of text")
+        log(f"made a part of a result in {place} a block of text")
         part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
-    block = known_fields(part, where, tell)
-    return block and mended(block, where, tell)
+    block = known_fields(part, place, log)
+    return block and mended(block, place, log)
 
 
-def mend_thinking(block, where, tell):
+def mend_thinking(block, place, log):
     """K3, K4: thinking comes back signed, as it was, or not at all. The API may leave its text out; the field stays."""
     if not isinstance(block.get("signature"), str) or not block["signature"]:
-        return tell(f"dropped the thinking without a signature in {where}")
+        return log(f"dropped the thinking without a signature in {place}")
     if not isinstance(block.get("thinking"), str):
-        tell(f"gave the thinking in {where} an empty text")
+        log(f"gave the thinking in {place} an empty text")
         block["thinking"] = ""
     return block
 
 
-def mend_source(block, where, tell):
+def mend_source(block, place, log):
     """C10, as far as a list can be mended: an image or a document says where it comes from."""
     source = block.get("source")
     fields = SOURCES[block["type"]].get(str(source.get("type"))) if isinstance(source, dict) else None
     if not fields or not all(isinstance(source.get(name), str) for name in fields - {"content"}):
-        return tell(f"dropped the {block['type']} in {where}: it has no source")
+        return log(f"dropped the {block['type']} in {place}: it has no source")
     if "content" in fields and "content" not in source:
-        return tell(f"dropped the {block['type']} in {where}: its source is empty")
+        return log(f"dropped the {block['type']} in {place}: its source is empty")
     if source.keys() - fields:
-        tell(f"removed {', '.join(sorted(source.keys() - fields))} from the source of the {block['type']} in {where}")
+        log(f"removed {', '.join(sorted(source.keys() - fields))} from the source of the {block['type']} in {place}")
         block["source"] = {key: value for key, value in source.items() if key in fields}
     return block
 
@@ -136,10 +136,10 @@ def mend_source(block, where, tell):
 def _needs(**types):
     """A mender for blocks that are seldom met: kept if these fields are there, dropped if not."""
 
-    def mend(block, where, tell):
+    def mend(block, place, log):
         if all(isinstance(block.get(name), kind) for name, kind in types.items()):
             return block
-        return tell(f"dropped the {block['type']} block in {where}: it is not whole")
+        return log(f"dropped the {block['type']} block in {place}: it is not whole")
 
     return mend
 

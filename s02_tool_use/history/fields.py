@@ -53,7 +53,7 @@ CALLERS = {
 }
 
 
-def plain_block(block, where):
+def plain_block(block, place):
     """A block as a dict of plain data, and nothing shared with the one that came in. A string becomes a text block.
 
     An SDK object gives the known fields that hold something. ValueError for what is no block.
@@ -64,7 +64,7 @@ def plain_block(block, where):
         block = block.model_dump(exclude_none=True, warnings=False)
         block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
     if not isinstance(block, dict):
-        raise ValueError(f"a block of {where} is {kind_name(block)}: give a dict with a type, or an SDK object")
+        raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
     return as_json(block)
 
 
@@ -92,20 +92,20 @@ def as_json(value):
     raise NotJson(kind_name(value))
 
 
-def known_fields(block, where, tell):
+def known_fields(block, place, log):
     """Rules C4, C5, C9: the block without fields that the API does not know; None if it does not know the type."""
     kind = block.get("type")
     if not isinstance(kind, str) or kind not in FIELDS:
         other = _as_other_apis_write(block)
-        tell(f"{'rewrote' if other else 'dropped'} a block of type {kind!r} in {where}")
+        log(f"{'rewrote' if other else 'dropped'} a block of type {kind!r} in {place}")
         return other
     extra = [key for key in block if key not in FIELDS[kind]]
     if extra:
-        tell(f"removed {', '.join(extra)} from a {kind} block in {where}")
+        log(f"removed {', '.join(extra)} from a {kind} block in {place}")
         block = {key: value for key, value in block.items() if key not in extra}
     marker = block.get("cache_control")
     if marker is not None and marker not in _MARKERS:
-        tell(f"wrote the cache_control of a {kind} block in {where} anew")
+        log(f"wrote the cache_control of a {kind} block in {place} anew")
         block["cache_control"] = {"type": "ephemeral"}
     return block
 

@@ -32,7 +32,7 @@ def is_placeholder(result):
     return isinstance(content, str) and _PLACEHOLDER.match(content) is not None
 
 
-def unique_ids(turns, tell):
+def unique_ids(turns, log):
     """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
 
     A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own. Where a turn
@@ -51,12 +51,12 @@ def unique_ids(turns, tell):
             if block["type"] == "tool_use":
                 namesakes = calls.setdefault(block["id"], Namesakes(block["id"]))
                 if namesakes.has_copy(block, number):
-                    tell(f"dropped the second copy of the call {block['id']} in message {place}")
+                    log(f"dropped the second copy of the call {block['id']} in message {place}")
                     copies.append(k)
                     continue
                 name = namesakes.next_name(number, taken)
                 if name != block["id"]:
-                    tell(f"renamed the call {block['id']!r} in message {place} to {name}")
+                    log(f"renamed the call {block['id']!r} in message {place} to {name}")
                     turn.blocks[k] = {**block, "id": name}
             elif block["type"] == "tool_result":
                 namesakes, real = calls.get(block["tool_use_id"]), not is_placeholder(block)
@@ -126,7 +126,7 @@ class Namesakes:
         return self.last
 
 
-def pair_server_tools(turns, tell):
+def pair_server_tools(turns, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
     calls, finished = set(), set()
     for turn in turns:
@@ -142,7 +142,7 @@ def pair_server_tools(turns, tell):
             else:
                 continue
             if not ours:
-                tell(f"dropped a {kind} block in message {turn.places[k]}: it has no pair of this API's")
+                log(f"dropped a {kind} block in message {turn.places[k]}: it has no pair of this API's")
                 foreign.append(k)
         if foreign:
             turn.drop(foreign)

@@ -42,7 +42,7 @@ class Turn:
         return {"role": self.role, "content": self.text if whole else blocks}
 
 
-def turns_of(messages, tell=lambda line: None):
+def turns_of(messages, log=lambda line: None):
     """The turns of plain messages; empty ones are nothing. Rule P11: a block that one side alone may send is its."""
     turns, turn = [], Turn(None)
     for index, message in enumerate(messages):
@@ -50,7 +50,7 @@ def turns_of(messages, tell=lambda line: None):
         for block in blocks_of(content):
             home = HOME.get(block["type"], role)
             if home != role:
-                tell(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
+                log(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
             if home != turn.role:
                 turn = Turn(home, content if isinstance(content, str) else None)
                 turns.append(turn)
@@ -67,7 +67,7 @@ def blocks_of(content):
 JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 
 
-def merge_neighbours(messages, tell=lambda line: None):
+def merge_neighbours(messages, log=lambda line: None):
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
     merged = []
     said = ((index, message) for index, message in enumerate(messages) if message["content"])
@@ -75,7 +75,7 @@ def merge_neighbours(messages, tell=lambda line: None):
         (index, message), *more = group
         content = message["content"]
         if more:
-            tell(JOINED.format(index, more[-1][0], role))
+            log(JOINED.format(index, more[-1][0], role))
             content = [block for _, message in ((index, message), *more) for block in blocks_of(message["content"])]
         merged.append({"role": role, "content": content})
     return merged
@@ -87,7 +87,7 @@ def is_paused(message):
     return isinstance(content, list) and bool(content) and content[-1]["type"] in SERVER_RESULTS | {"server_tool_use"}
 
 
-def close_turns(messages, tell):
+def close_turns(messages, log):
     """Rules K5, P14: an assistant's turn ends neither in thinking nor in a server tool whose result never came.
 
     From the end backwards: a message that loses all its blocks vanishes, and what followed it follows an earlier one.
@@ -105,9 +105,9 @@ def close_turns(messages, tell):
             finished.update([block["tool_use_id"] for block in content if block["type"] in SERVER_RESULTS])
             left = [b for b in content if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
             if len(left) < len(content):
-                tell("dropped a server_tool_use whose result never came")
+                log("dropped a server_tool_use whose result never came")
             while left and left[-1]["type"] in THINKING:
-                tell(f"dropped the {left.pop()['type']} that ended an assistant's turn")
+                log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
             if len(left) < len(content):
                 message = {"role": "assistant", "content": left}
             word_follows = word_follows and not left

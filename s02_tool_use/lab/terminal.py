@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from .. import dispatch, loop, workspace
-from . import conversation, show
+from . import show
 from .client import faults
 from .sessions.session import ASK_BEFORE, COUNTED, FAILED, STOPPED, WHY
-from .show import page
+from .show import page, rows
 
-SHOWN = 10  # lines of a tool's result; the model gets them all
+SHOWN_LINES = 10  # lines of a tool's result; the model gets them all
 CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 COMMANDS = {
@@ -83,7 +83,7 @@ def _run(arguments):
         print(error, file=sys.stderr)
         return 2
     read, ask = _readers(single)
-    chat = Chat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
+    chat = TerminalChat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
     if not single:
         return chat.talk()
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
@@ -123,7 +123,7 @@ def _ask_beside_stdout(text):
     return line
 
 
-class Chat:
+class TerminalChat:
     """A conversation, and how it is drawn. `messages` is always a history that the API accepts."""
 
     def __init__(self, client, model, *, read, ask, out, yes=False, single=False):
@@ -206,11 +206,11 @@ class Chat:
                 self.tokens[key] += getattr(data.usage, key, None) or 0
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
-            self.say(_indent(conversation.arguments(data["input"])))
+            self.say(_indent(rows.arguments(data["input"])))
         elif kind == "tool_result":
-            lines = conversation.inner(data["content"]).rstrip("\n").split("\n")
-            more = [f"... {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
-            shown = [page.shorten(line, 200) for line in lines[:SHOWN]]
+            lines = rows.inner(data["content"]).rstrip("\n").split("\n")
+            more = [f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
+            shown = [page.shorten(line, 200) for line in lines[:SHOWN_LINES]]
             self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
 
     def approve(self, block):
@@ -259,7 +259,7 @@ class Chat:
             self.say(f"{name} exists and stays as it is: choose another name.", RED)
         else:
             try:
-                path.write_text(conversation.as_json(self.messages, indent=2) + "\n", encoding="utf-8")
+                path.write_text(rows.to_text(self.messages, indent=2) + "\n", encoding="utf-8")
             except OSError as error:
                 self.say(f"{name} cannot be written: {error.strerror}.", RED)
             else:

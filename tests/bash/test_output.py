@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from s02_tool_use.bash.output import MAX_SHOWN, Output, printable
+from s02_tool_use.bash.output import MAX_SHOWN_BYTES, Output, decoded
 
 
 def read(raw):
@@ -20,18 +20,18 @@ def read(raw):
 
 @pytest.mark.parametrize("more", [-1, 0, 1, 2, 100_000])
 def test_short_output_is_whole_and_long_output_is_cut_and_counted(more):
-    text = "a" * (MAX_SHOWN // 2) + "b" * (MAX_SHOWN // 2 + more)
+    text = "a" * (MAX_SHOWN_BYTES // 2) + "b" * (MAX_SHOWN_BYTES // 2 + more)
     if more <= 0:
         assert read(text.encode()) == text
     else:
-        cut = f"[... truncated: {more} of {MAX_SHOWN + more} bytes omitted ...]"
-        assert read(text.encode()) == f"{text[: MAX_SHOWN // 2]}\n{cut}\n{text[-MAX_SHOWN // 2 :]}"
+        cut = f"[... truncated: {more} of {MAX_SHOWN_BYTES + more} bytes omitted ...]"
+        assert read(text.encode()) == f"{text[: MAX_SHOWN_BYTES // 2]}\n{cut}\n{text[-MAX_SHOWN_BYTES // 2 :]}"
 
 
 @pytest.mark.parametrize("before", ["", "x"])
 @pytest.mark.parametrize("after", ["", "x"])
 def test_the_cut_goes_through_no_character(before, after):
-    assert "\ufffd" not in read(f"{before}{'é' * MAX_SHOWN}{after}".encode())
+    assert "\ufffd" not in read(f"{before}{'é' * MAX_SHOWN_BYTES}{after}".encode())
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_the_cut_goes_through_no_character(before, after):
     ],
 )
 def test_output_cannot_command_the_terminal(raw, text):
-    assert printable(raw) == text
+    assert decoded(raw) == text
 
 
 def test_escape_sequences_take_linear_time():
     started = time.monotonic()
-    printable(b"\x1b]" * MAX_SHOWN)
+    decoded(b"\x1b]" * MAX_SHOWN_BYTES)
     assert time.monotonic() - started < 5

@@ -224,7 +224,7 @@ def test_one_ctrl_c_ends_it_with_its_kernels_and_it_has_warned_of_nothing(course
 
 
 def test_arguments_of_test_go_to_pytest_and_its_closing_line_is_the_last(course, outside):
-    done = start(course, "test", "tests/test_requirements.py", "-k", "reason", env=outside)
+    done = start(course, "test", "tests/lab/start/test_requirements.py", "-k", "reason", env=outside)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.match(r"\d+ passed", done.stdout.splitlines()[-1])
     assert done.stderr == ""

@@ -36,7 +36,7 @@ def call(name, **arguments):
     return {"type": "tool_use", "name": name, "input": arguments}
 
 
-class Chat:
+class TerminalChat:
     """How to start the chat against a script: in this process, or as a child when it needs a terminal of its own."""
 
     def __init__(self, folder, server, monkeypatch):
@@ -76,7 +76,7 @@ def chat(tmp_path, monkeypatch):
     folder = tmp_path / "work"
     folder.mkdir()
     with contextlib.ExitStack() as servers:
-        yield lambda *lines: Chat(folder, servers.enter_context(Server(Scripted(list(lines)))), monkeypatch)
+        yield lambda *lines: TerminalChat(folder, servers.enter_context(Server(Scripted(list(lines)))), monkeypatch)
     use_workdir(os.curdir)
 
 
@@ -527,7 +527,7 @@ def test_when_it_says_stopped_every_call_has_its_answer():
         client = anthropic.Anthropic(base_url=server.url, api_key="x")
         said = []
 
-        class Interrupted(terminal.Chat):
+        class Interrupted(terminal.TerminalChat):
             def draw(self, kind, data):
                 if kind == "tool_use":
                     raise KeyboardInterrupt

@@ -80,9 +80,9 @@ def _problems(request, profile):
     """All problems, as (rule, message, message index, block index): fields first, then the conversation."""
     yield from check_fields(request, profile, lambda messages: check_messages(messages, profile))
     yield from check_across(request, profile)
-    talk = Talk(request, profile)
+    conversation = Conversation(request, profile)
     for rule in CONVERSATION:
-        yield from rule(talk)
+        yield from rule(conversation)
     yield from check_across(request, profile, last=True)
 
 
@@ -90,7 +90,7 @@ def _problems(request, profile):
 
 
 @dataclass
-class Talk:
+class Conversation:
     """A request as its conversation. `turns` is [(role, spots)], and a spot is (message index, block index, block);
     `indexes` has the messages of each turn, empty ones too.
     """
@@ -123,21 +123,21 @@ class Talk:
         return [spots for role, spots in self.turns if role == "assistant" and spots]
 
 
-def has_content(talk):
+def has_content(conversation):
     """C1. A user's turn is not empty, though a message in it may be. No assistant's message is, but for the last."""
-    said = {i for i, _, _ in talk.spots()}
-    for role, indexes in talk.indexes:
+    said = {i for i, _, _ in conversation.spots()}
+    for role, indexes in conversation.indexes:
         empty = [i for i in indexes if i not in said]
         if role == "user" and len(empty) == len(indexes):
             yield "C1", f"messages.{empty[0]}: user messages must have non-empty content", empty[0]
-        if role == "assistant" and empty and empty[0] < len(talk.messages) - 1:
+        if role == "assistant" and empty and empty[0] < len(conversation.messages) - 1:
             text = "all messages must have non-empty content except for the optional final assistant message"
             yield "C1", f"messages.{empty[0]}: {text}", empty[0]
 
 
-def has_text(talk):
+def has_text(conversation):
     """C2, C3. A text block has text, and more than white space. So do the texts inside a result."""
-    spots = [spot for spot in talk.spots() if talk.messages[spot[0]]["role"] != "system"]
+    spots = [spot for spot in conversation.spots() if conversation.messages[spot[0]]["role"] != "system"]
     texts = [(i, j, text) for i, j, block in spots for text in _texts(block)]
     for i, j, text in texts:
         if not text:
@@ -153,34 +153,39 @@ def _texts(block):
     return [part["text"] for part in (block, *inner) if part["type"] == "text"]
 
 
-def right_role(talk):
+def right_role(conversation):
     """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
-    for i, j, block in talk.spots():
-        role, kind = talk.messages[i]["role"], block["type"]
-        if kind == "document" and talk.profile.version < "2026-10-21":
+    for i, j, block in conversation.spots():
+        role, kind = conversation.messages[i]["role"], block["type"]
+        if kind == "document" and conversation.profile.version < "2026-10-21":
             continue
         if HOME.get(kind, role) != role:
             rule = "C11" if kind == "document" else "P11"
             yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
-        if role == "user" and block.get("citations") and kind == "text" and talk.profile.version >= "2026-10-21":
+        if (
+            role == "user"
+            and block.get("citations")
+            and kind == "text"
+            and conversation.profile.version >= "2026-10-21"
+        ):
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
 
 
-def own_id(talk):
+def own_id(conversation):
     """P7. No two calls of a conversation have the same id, however far apart."""
     seen = set()
-    for i, j, block in talk.spots():
+    for i, j, block in conversation.spots():
         if block["type"] in ("tool_use", "server_tool_use"):
             if (block["type"], block["id"]) in seen:
                 yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique", i, j
             seen.add((block["type"], block["id"]))
 
 
-def answered_at_once(talk):
+def answered_at_once(conversation):
     """The pairing rule, turn by turn: the assistant's calls against the results in the user's turn after them."""
     nobody = ("user", [])
     for (_, before), (role, spots), (next_role, after) in zip(
-        [nobody, *talk.turns], talk.turns, [*talk.turns[1:], nobody], strict=False
+        [nobody, *conversation.turns], conversation.turns, [*conversation.turns[1:], nobody], strict=False
     ):
         if role == "assistant":
             yield from _open_calls(spots, after if next_role == "user" else [])
@@ -234,28 +239,28 @@ def _leading(spots, kind):
     return takewhile(lambda spot: spot[2]["type"] == kind, spots)
 
 
-def alternating(talk):
+def alternating(conversation):
     """R4. The API itself joins neighbours of one role; endpoints that do not, refuse them."""
-    for i, (one, two) in enumerate(pairwise(talk.messages)):
-        if one["role"] == two["role"] and not talk.profile.combine:
+    for i, (one, two) in enumerate(pairwise(conversation.messages)):
+        if one["role"] == two["role"] and not conversation.profile.combine:
             role = one["role"]
             text = f'roles must alternate between "user" and "assistant", but found multiple "{role}" roles in a row'
             yield "R4", f"messages: {text}", i + 1
 
 
-def ends_with_the_user(talk):
+def ends_with_the_user(conversation):
     """R6. The models of today answer the user; only a turn that is paused on a server tool goes on by itself.
     R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
     """
-    last, final = len(talk.messages) - 1, talk.messages[-1]
+    last, final = len(conversation.messages) - 1, conversation.messages[-1]
     if final["role"] != "assistant" or ends_in(final, SERVER_RESULTS | {"server_tool_use"}):
         return
-    if not talk.profile.prefill:
+    if not conversation.profile.prefill:
         text = "This model does not support assistant message prefill. The conversation must end with a user message."
         yield "R6", text, last
-    spots = talk.turns[-1][1]
+    spots = conversation.turns[-1][1]
     for i, j, block in spots:
-        if block["type"] in THINKING and talk.thinking == "disabled":
+        if block["type"] in THINKING and conversation.thinking == "disabled":
             text = (
                 "When thinking is disabled, an `assistant` message in the final position cannot contain "
                 f"`{block['type']}`. To use thinking blocks, enable `thinking` in your request."
@@ -265,11 +270,11 @@ def ends_with_the_user(talk):
         yield "R7", "messages: final assistant content cannot end with trailing whitespace", last, spots[-1][1]
 
 
-def few_markers(talk):
+def few_markers(conversation):
     """C8. At most four cache markers, counted over tools, system and messages."""
-    tools, system = talk.request.get("tools") or [], talk.request.get("system") or []
+    tools, system = conversation.request.get("tools") or [], conversation.request.get("system") or []
     blocks = [*tools, *(system if isinstance(system, list) else [])]
-    for _, _, block in talk.spots():
+    for _, _, block in conversation.spots():
         inside = block.get("content") if block["type"] == "tool_result" else None
         blocks += [block, *(inside if isinstance(inside, list) else [])]
     found = sum(isinstance(block, dict) and block.get("cache_control") is not None for block in blocks)

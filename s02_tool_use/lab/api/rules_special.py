@@ -8,16 +8,16 @@ from itertools import pairwise
 from ...history.fields import SERVER_RESULTS, THINKING
 
 
-def thinking_comes_first(talk):
+def thinking_comes_first(conversation):
     """K1. With manual thinking, the assistant's turn that waits for these results began with its thinking."""
     loop = []
-    for role, spots in reversed(talk.turns):
+    for role, spots in reversed(conversation.turns):
         if role == "user" and not (spots and spots[0][2]["type"] == "tool_result"):
             break
         if role == "assistant" and spots:
             loop.append(spots[0])
     if (
-        talk.thinking == "enabled"
+        conversation.thinking == "enabled"
         and loop
         and not any(block["type"] in THINKING for _, _, block in (loop[0], loop[-1]))
     ):
@@ -31,13 +31,13 @@ def thinking_comes_first(talk):
         yield "K1", f"messages.{i}.content.{j}.type: {text}", i, j
 
 
-def thinking_is_untouched(talk):
+def thinking_is_untouched(conversation):
     """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
-    latest = talk.assistant_turns()[-1:]
-    for i, j, block in talk.spots():
-        if block["type"] != "thinking" or talk.profile.unsigned_thinking:
+    latest = conversation.assistant_turns()[-1:]
+    for i, j, block in conversation.spots():
+        if block["type"] != "thinking" or conversation.profile.unsigned_thinking:
             continue
-        forged = talk.profile.forged is not None and talk.profile.forged(block)
+        forged = conversation.profile.forged is not None and conversation.profile.forged(block)
         if forged and latest and i >= latest[0][0][0]:
             text = (
                 "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
@@ -48,18 +48,18 @@ def thinking_is_untouched(talk):
             yield "K3", f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block", i, j
 
 
-def thinking_is_not_last(talk):
+def thinking_is_not_last(conversation):
     """K5. An assistant's turn does not end in thinking."""
-    for spots in talk.assistant_turns():
+    for spots in conversation.assistant_turns():
         i, j, block = spots[-1]
         if block["type"] in THINKING:
             yield "K5", f"messages.{i}: The final block in an assistant message cannot be `{block['type']}`.", i, j
 
 
-def server_pairs(talk):
+def server_pairs(conversation):
     """P14. The result of a tool at the API's side follows its call; until it does, the user may only send results."""
     calls, finished = set(), set()
-    for i, j, block in talk.spots():
+    for i, j, block in conversation.spots():
         kind = block["type"]
         if kind == "server_tool_use":
             calls.add(block["id"])
@@ -72,7 +72,7 @@ def server_pairs(talk):
                 )
                 yield "P14", f"messages.{i}.content.{j}: {text}", i, j
             finished.add(name)
-    for (role, spots), (_, following) in pairwise(talk.turns):
+    for (role, spots), (_, following) in pairwise(conversation.turns):
         for i, j, block in spots if role == "assistant" else ():
             unfinished = block["type"] == "server_tool_use" and block["id"] not in finished
             if unfinished and any(other["type"] != "tool_result" for _, _, other in following):
@@ -80,16 +80,16 @@ def server_pairs(talk):
                 yield "P14", f"messages.{i}.content.{j}: `server_tool_use` {block['id']} {text}", i, j
 
 
-def system_in_its_place(talk):
+def system_in_its_place(conversation):
     """R3. Models that take a system message take it after the user, before the assistant; not at the start."""
     form = "the directive-only form (content: [] with output_config) is accepted at any position"
-    for i, message in enumerate(talk.messages):
+    for i, message in enumerate(conversation.messages):
         if message["role"] != "system" or (message["content"] == [] and "output_config" in message):
             continue
         if not all(text.strip() for text in _texts(message["content"])):
             yield "R3", f"messages.{i}: system text blocks must contain non-whitespace text", i
-        before = talk.messages[i - 1] if i else None
-        after = talk.messages[i + 1]["role"] if i + 1 < len(talk.messages) else "assistant"
+        before = conversation.messages[i - 1] if i else None
+        after = conversation.messages[i + 1]["role"] if i + 1 < len(conversation.messages) else "assistant"
         if before is None:
             text = f"messages.0: use the top-level 'system' parameter for the initial system prompt; {form}"
             yield "R3", text, i

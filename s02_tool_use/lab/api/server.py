@@ -1,11 +1,9 @@
 """The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it, without key or network.
 
 A request is judged as the real API judges it (rules.py), an answerer (understudy.py) says what to reply, wire.py gives
-that its form. It runs no tool, writes no file, keeps no conversation. Alone:
-python -m s02_tool_use.lab.api.server --port N
+that its form. It runs no tool, writes no file, keeps no conversation.
 """
 
-import argparse
 import collections
 import contextlib
 import dataclasses
@@ -18,13 +16,12 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..understudy.reply import Understudy
 from . import wire
 from .rules import FIRST_PARTY, validate
 
 HOST = "127.0.0.1"  # loopback only: no other machine can reach it
-MAX_BODY = 32 * 1024 * 1024  # the limit of the real API
-MAX_DRAINED = 4 * MAX_BODY  # so much of a body that is too large is read and thrown away
+MAX_BODY_BYTES = 32 * 1024 * 1024  # the limit of the real API
+MAX_DRAINED_BYTES = 4 * MAX_BODY_BYTES  # so much of a body that is too large is read and thrown away
 SILENCE = 300  # seconds after which a connection that says nothing is closed
 KEPT = 50  # exchanges that can be looked at afterwards,
 KEPT_BYTES = 200_000  # and so much of each body
@@ -43,7 +40,7 @@ class ApiError(Exception):
         self.error_type, self.details, self.headers = error_type, details, dict(headers)
 
 
-class Seat:
+class Caller:
     """What the server knows of one client: who answers it, by which rules, and what was said last."""
 
     def __init__(self, answerer, profile):
@@ -82,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
     def _begin(self):
-        self.seat, self.request_id = self.server.seat, None
+        self.caller, self.request_id = self.server.caller, None
         self.body, self.unread, self.sent = b"", 0, []
 
     def _answer(self):
@@ -97,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
             raise ApiError(405, "Method Not Allowed")
         if not self.headers.get("anthropic-version"):
             raise ApiError(400, "anthropic-version: header is required")
-        if hasattr(self.seat.answerer, "respond"):
+        if hasattr(self.caller.answerer, "respond"):
             self._replay(path)
         elif path == "/v1/messages":
             self._messages(self._json())
@@ -117,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdecimal()):
             self.close_connection = True
             raise ApiError(400, f"content-length: not a number: {length}")
-        if int(length) > MAX_BODY:
+        if int(length) > MAX_BODY_BYTES:
             raise self._too_large(int(length))
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -133,8 +130,8 @@ class Handler(BaseHTTPRequestHandler):
             except ValueError:
                 self.close_connection = True
                 raise ApiError(400, "transfer-encoding: the chunked body is broken") from None
-            if size < 0 or len(body) + size > MAX_BODY:
-                raise self._too_large(MAX_DRAINED)
+            if size < 0 or len(body) + size > MAX_BODY_BYTES:
+                raise self._too_large(MAX_DRAINED_BYTES)
             body += self.rfile.read(size)
             self.rfile.readline(100)  # the line break after a chunk
             if size == 0:
@@ -142,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _too_large(self, length):
         self.close_connection = True
-        self.unread = min(length, MAX_DRAINED)
+        self.unread = min(length, MAX_DRAINED_BYTES)
         return ApiError(413, "Request exceeds the maximum size")
 
     def _drain(self):
@@ -158,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
         key = (token.strip() if scheme.lower() == "bearer" else "") or self.headers.get("x-api-key")
         if not key:
             raise ApiError(401, "x-api-key header is required")
-        self.seat = self.server.seats.get(key, self.server.seat)
+        self.caller = self.server.callers.get(key, self.server.caller)
 
     def _json(self):
         try:
@@ -180,14 +177,14 @@ class Handler(BaseHTTPRequestHandler):
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise ApiError(400, text, details=details)
         version = self.headers["anthropic-version"]
-        problem = validate(request, dataclasses.replace(self.seat.profile, version=version, forged=wire.is_forged))
+        problem = validate(request, dataclasses.replace(self.caller.profile, version=version, forged=wire.is_forged))
         if problem is not None:
             raise ApiError(problem.status, problem.message, error_type=problem.type)
 
     def _messages(self, request):
         self._judge(request)
         try:
-            reply = self.seat.answerer.reply(request)
+            reply = self.caller.answerer.reply(request)
             if unknown := set(reply) - REPLY_KEYS:
                 raise ValueError(f"a reply has no key {min(unknown)!r}; the keys are {', '.join(sorted(REPLY_KEYS))}")
             message, rest = (None, None) if "status" in reply else wire.message_body(request, reply)
@@ -210,7 +207,7 @@ class Handler(BaseHTTPRequestHandler):
     def _replay(self, path):
         """A replay knows whole responses: they are sent as they were recorded."""
         request = self._json() if self.body else None
-        answer = self.seat.answerer.respond(self.command, path, request, self._judge)
+        answer = self.caller.answerer.respond(self.command, path, request, self._judge)
         if answer.status is None:
             self.close_connection = True
         else:
@@ -218,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send_pieces(answer.status, answer.headers, answer.pieces, whole=answer.whole)
 
     def _models(self, wanted):
-        name = getattr(self.seat.answerer, "name", "offline")
+        name = getattr(self.caller.answerer, "name", "offline")
         model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
         if not wanted:
             self._send_json(200, {"data": [model], "has_more": False, "first_id": name, "last_id": name})
@@ -230,7 +227,7 @@ class Handler(BaseHTTPRequestHandler):
     # What goes out
 
     def _send_head(self, status, headers):
-        self.request_id = self.request_id or self.seat.request_id()
+        self.request_id = self.request_id or self.caller.request_id()
         self.send_response(status)
         for name, value in {"request-id": self.request_id, **headers}.items():
             self.send_header(name, str(value))
@@ -249,7 +246,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(self.sent[0])
 
     def _send_error(self, no):
-        self.request_id = self.request_id or self.seat.request_id()
+        self.request_id = self.request_id or self.caller.request_id()
         headers = no.headers
         if 400 <= no.status < 500 and no.status not in (409, 429):
             headers = {"x-should-retry": "false", **headers}
@@ -265,7 +262,7 @@ class Handler(BaseHTTPRequestHandler):
     def _send_stream(self, message, rest, reply):
         """Event by event: a fault that a scenario asks for comes in the middle."""
         events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
-        self.request_id = self.request_id or self.seat.request_id()
+        self.request_id = self.request_id or self.caller.request_id()
         if any(reply.get(fault) for fault in ("break_off", "hang_up", "stream_error")):
             events = events[: len(events) // 2]
         if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
@@ -295,7 +292,7 @@ class Handler(BaseHTTPRequestHandler):
 
         request = {"method": self.command, "path": getattr(self, "path", None), "request": text(self.body)}
         response = {"status": status, "request_id": self.request_id, "response": text(b"".join(self.sent))}
-        self.seat.exchanges.append(request | response)
+        self.caller.exchanges.append(request | response)
 
     def log_message(self, *args):
         """Silent: what a thread prints would land in whichever notebook cell is running."""
@@ -312,8 +309,8 @@ class _Listener(socketserver.ThreadingTCPServer):
     request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
     allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
 
-    def __init__(self, seat, port):
-        self.seat, self.seats, self.open = seat, {}, set()
+    def __init__(self, caller, port):
+        self.caller, self.callers, self.open = caller, {}, set()
         super().__init__((HOST, port), Handler)
 
     def process_request(self, request, client_address):
@@ -337,10 +334,10 @@ class Server:
     """
 
     def __init__(self, answerer, *, port=0, profile=FIRST_PARTY):
-        self.seat = Seat(answerer, profile)
-        self.exchanges = self.seat.exchanges
-        self._listener = _Listener(self.seat, port)
-        self.seats = self._listener.seats
+        self.caller = Caller(answerer, profile)
+        self.exchanges = self.caller.exchanges
+        self._listener = _Listener(self.caller, port)
+        self.callers = self._listener.callers
         serve = self._listener.serve_forever
         self._thread = threading.Thread(target=serve, args=(0.05,), name="offline server", daemon=True)
         self.url = f"http://{HOST}:{self._listener.server_address[1]}"
@@ -357,8 +354,8 @@ class Server:
 
     def add(self, answerer, *, profile=FIRST_PARTY):
         """A seat for one more client, with an answerer of its own. Returns the API key which that client is to use."""
-        key = f"offline-{len(self.seats) + 1}"
-        self.seats[key] = Seat(answerer, profile)
+        key = f"offline-{len(self.callers) + 1}"
+        self.callers[key] = Caller(answerer, profile)
         return key
 
     def close(self):
@@ -374,23 +371,3 @@ class Server:
 
     def __exit__(self, *exc):
         self.close()
-
-
-def main(argv=None):
-    """Serve until Ctrl-C. The first line that is printed is the base URL."""
-    parser = argparse.ArgumentParser(prog="python -m s02_tool_use.lab.api.server", description=__doc__.splitlines()[0])
-    parser.add_argument("--port", type=int, default=0, help="the port; 0, the default, takes a free one")
-    port = parser.parse_args(argv).port
-    try:
-        server = Server(Understudy(), port=port)
-    except (OSError, OverflowError) as error:
-        sys.exit(f"Cannot listen on port {port}: {error}. Choose another --port, or 0 for a free one.")
-    with server:
-        print(server.url, flush=True)
-        print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from ... import workspace
 
-DEADLINE = 3.0  # seconds for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
-MEMORY = 2**30  # bytes by which the process may grow: an endless loop that collects fills a laptop before the deadline
-GRACE = 1.0  # seconds in which a stopped call may end before it is left behind
+DEADLINE_SECONDS = 3.0  # for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
+MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
+GRACE_SECONDS = 1.0  # in which a stopped call may end before it is left behind
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -39,7 +39,7 @@ class Outcome:
     printed: str = ""
 
 
-def call(function, *args, deadline=DEADLINE, stdin=None):
+def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
     """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
     A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
@@ -73,7 +73,7 @@ def call(function, *args, deadline=DEADLINE, stdin=None):
             if thread.is_alive():
                 if stdin is not None:
                     stdin.close()
-                    thread.join(GRACE)  # what waited for input alone now ends by itself
+                    thread.join(GRACE_SECONDS)  # what waited for input alone now ends by itself
                 stopped = _stop(thread, inside)
     if late:
         late += ": stopped" if stopped else ": stopped in vain, it still runs until the kernel is restarted"
@@ -83,7 +83,7 @@ def call(function, *args, deadline=DEADLINE, stdin=None):
 
 def _wait(thread, seconds):
     """Wait until the thread ends: "", or why it must be stopped."""
-    end, full = time.monotonic() + seconds, _memory() + MEMORY
+    end, full = time.monotonic() + seconds, _memory() + MEMORY_BYTES
     while thread.is_alive():
         thread.join(0.05)  # in short steps: on Windows nothing interrupts a long one
         if time.monotonic() > end + min(_starved(thread), 9 * seconds):
@@ -115,11 +115,11 @@ def _stop(thread, inside):
     Again and again, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is
     a place that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
     """
-    end = time.monotonic() + GRACE
+    end = time.monotonic() + GRACE_SECONDS
     while inside.is_set() and time.monotonic() < end:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
         thread.join(0.01)
-    thread.join(0 if inside.is_set() else GRACE)
+    thread.join(0 if inside.is_set() else GRACE_SECONDS)
     return not thread.is_alive()
 
 

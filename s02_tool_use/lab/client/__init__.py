@@ -3,7 +3,7 @@
 from ... import lazily
 
 _HOME = {
-    "SettingsError": "endpoint",
+    "SettingsError": "settings",
     "connect": "endpoint",
     "departures": "endpoint",
 }

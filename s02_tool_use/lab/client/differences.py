@@ -7,10 +7,10 @@ import json
 import os
 import re
 
-from ..show.page import printable
+from .faults import printable
 from .recording import REMOVED
 
-SHOWN = 50  # characters of a value
+SHOWN_CHARACTERS = 50  # characters of a value
 
 
 def differences(recorded, sent):
@@ -70,4 +70,4 @@ def said(place, old, new):
 
 
 def _short(text):
-    return printable(text if len(text) <= SHOWN else text[:SHOWN] + "...")
+    return printable(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")

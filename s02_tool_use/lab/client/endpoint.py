@@ -4,36 +4,16 @@ The only import of anthropic, made when it is called: the SDK takes about two se
 """
 
 import atexit
-import os
 import weakref
 from urllib.parse import urlsplit
 
 from ..api.server import Server
 from ..understudy.reply import Scripted, Understudy
+from . import settings
 from .recording import Recorder, RecordingError
 from .replay import Replay
 
-# The names under which a setting may stand. The first that is not empty wins.
-NAMES = {
-    "key": ("API_KEY", "ANTHROPIC_API_KEY"),
-    "token": ("ANTHROPIC_AUTH_TOKEN",),
-    "base_url": ("BASE_URL", "ANTHROPIC_BASE_URL"),
-    "model": ("MODEL_ID", "ANTHROPIC_MODEL"),
-}
-STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
-PLACEHOLDER = "put-your-key-here"  # the key of .env.example
-NO_KEY = "not-needed"  # a local server takes any key, but the SDK sends nothing without one
-QUOTES = "\"'`“”‘’«»"
-DEFAULT_URL = "https://api.anthropic.com"
-
 _server = None  # one for the whole process: connecting again opens no second port
-
-
-class SettingsError(ValueError):
-    """A setting that cannot work, in one sentence that says what to do. A notebook shows only that sentence."""
-
-    def _render_traceback_(self):
-        return [f"SettingsError: {self}"]
 
 
 def connect(script=None, *, offline=False, record=None, replay=None):
@@ -50,8 +30,8 @@ def connect(script=None, *, offline=False, record=None, replay=None):
     """
     if replay is not None:
         return _replayed(replay, script, record)
-    recorder = Recorder(record, _secrets()) if record is not None else None
-    found, where, note = ({}, "", "") if offline or script is not None else _settings()
+    recorder = Recorder(record, settings.secrets()) if record is not None else None
+    found, where, note = ({}, "", "") if offline or script is not None else settings.in_force()
     if script is not None:
         client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
         said = "Offline: no language model answers here, the lines of the script do."
@@ -67,14 +47,14 @@ def connect(script=None, *, offline=False, record=None, replay=None):
 
 def exchanges(client):
     """What an offline client sent and got, as it went over the wire: a list of dicts, the oldest first."""
-    seat = _server and _server.seats.get(client.api_key)
-    return list(seat.exchanges) if seat else []
+    caller = _server and _server.callers.get(client.api_key)
+    return list(caller.exchanges) if caller else []
 
 
 def departures(client):
     """Where the requests of a replay departed from the recording: a line for each, the oldest first."""
-    seat = _server and _server.seats.get(client.api_key)
-    return list(getattr(seat.answerer, "departures", [])) if seat else []
+    caller = _server and _server.callers.get(client.api_key)
+    return list(getattr(caller.answerer, "departures", [])) if caller else []
 
 
 def _replayed(path, script, record):
@@ -100,7 +80,7 @@ def _client(watcher, **options):
     """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
     import anthropic
 
-    is_local = _is_local(options["base_url"])
+    is_local = settings.is_local(options["base_url"])
     if not is_local and watcher is None:
         return anthropic.Anthropic(**options)
     http_client = anthropic.DefaultHttpxClient(trust_env=not is_local)  # no proxy may catch what stays on this machine
@@ -111,107 +91,18 @@ def _client(watcher, **options):
     return client
 
 
-def _is_local(url):
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return False
-    return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
-
-
 def _live(found, where, recorder=None):
-    base_url, model = _base_url(found, where), _clean(found, where, "model")
-    key, token = _key(found, where, "key"), _key(found, where, "token")
+    base_url, model = settings.base_url_of(found, where), settings.clean(found, where, "model")
+    key, token = settings.key_of(found, where, "key"), settings.key_of(found, where, "token")
     if not model:
-        raise SettingsError(f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer.")
+        raise settings.SettingsError(
+            f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer."
+        )
     if key or not token:
-        client = _client(recorder, base_url=base_url, api_key=key or NO_KEY)
+        client = _client(recorder, base_url=base_url, api_key=key or settings.NO_KEY)
         with_key = f"{found['key'][0]} from {where}" if key else f"no key, address from {where}"
     else:
         client = _client(recorder, base_url=base_url, auth_token=token)
         with_key = f"{found['token'][0]} from {where}"
     host = urlsplit(base_url).netloc.rpartition("@")[2]
     return client, model, f"Live: {model} at {host} answers ({with_key})."
-
-
-# Settings: (name, value) for each role that is set, from one place
-
-
-def _settings():
-    """What decides, where it stands, and what to say if nothing does: ({role: (name, value)}, place, note)."""
-    note = "For a real one see .env.example."
-    if os.environ.get(STAY_OFFLINE):
-        return {}, "", note
-    file = _dotenv()
-    for values, where in ((file, ".env"), (os.environ, "the environment")):
-        found = _found(values)
-        if found.get("key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
-            note = f"{found.pop('key')[0]} in {where} is still the placeholder: put your key there for a real one."
-        if found.keys() & {"key", "token", "base_url"}:
-            model = _found(file).get("model")  # no secret: .env may name the model for a key of the environment
-            return found | ({"model": model} if model else {}), where, ""
-    return {}, "", note
-
-
-def _secrets():
-    """Every key, token and password that stands in .env or in the environment, in use or not."""
-    for values in (_dotenv(), os.environ):
-        for role, name in ((role, name) for role, names in NAMES.items() for name in names):
-            value = (values.get(name) or "").strip(QUOTES + " ")
-            if role in ("key", "token") and value not in (PLACEHOLDER, NO_KEY):
-                yield value
-            elif role == "base_url" and "@" in value:
-                yield from filter(None, value.partition("://")[2].rpartition("@")[0].split(":", 1))
-
-
-def _found(values):
-    rows = {role: [(n, values[n]) for n in names if (values.get(n) or "").strip()] for role, names in NAMES.items()}
-    return {role: row[0] for role, row in rows.items() if row}
-
-
-def _dotenv():
-    from dotenv import dotenv_values, find_dotenv
-
-    try:
-        path = find_dotenv(usecwd=True)
-        return dotenv_values(path, interpolate=False) if path else {}
-    except UnicodeDecodeError:
-        raise SettingsError("The file .env is not UTF-8 text: save it again with the encoding UTF-8.") from None
-    except OSError as error:
-        raise SettingsError(f"The file .env cannot be read: {error.strerror}.") from None
-
-
-def _clean(found, where, role):
-    name, value = found.get(role, ("", ""))
-    if value != value.strip():
-        raise SettingsError(f"{name} in {where} has blanks around it: remove them.")
-    if value and (value[0] in QUOTES or value[-1] in QUOTES):
-        raise SettingsError(f"{name} in {where} has quotation marks around it: remove them.")
-    return value
-
-
-def _key(found, where, role):
-    value = _clean(found, where, role)
-    if not value.isascii() or not value.isprintable() or " " in value:
-        raise SettingsError(f"{found[role][0]} in {where} has a character that no key has: copy it again.")
-    return value
-
-
-def _base_url(found, where):
-    value = _clean(found, where, "base_url")
-    if not value:
-        return DEFAULT_URL
-    name = found["base_url"][0]
-    if not value.lower().startswith(("http://", "https://")):
-        scheme = "http" if _is_local(f"http://{value}") else "https"
-        raise SettingsError(f"{name} in {where} has no http:// or https://: write {scheme}://{value.split('://')[-1]}")
-    short = value.rstrip("/").removesuffix("/messages").removesuffix("/v1")
-    if short != value.rstrip("/"):
-        raise SettingsError(f"{name} in {where} must end before /v1, which the client adds: write {short}")
-    try:
-        parts = urlsplit(value)
-        if not parts.hostname or parts.port == 0:
-            raise ValueError
-    except ValueError:
-        raise SettingsError(f"{name} in {where} is not an address: {value}") from None
-    return value

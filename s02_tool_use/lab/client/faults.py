@@ -1,9 +1,8 @@
 """What went wrong between us and the endpoint, as one sentence that says what to do. For the terminal and the widgets.
 
-Told by status and by class name: this module never imports the SDK.
+Told by status and by class name: this module never imports the SDK. And `printable`, through which all text from
+outside goes that a person is shown.
 """
-
-from ..show import page
 
 _WAIT = "Wait a moment, then send it again."
 
@@ -50,8 +49,8 @@ def _said(error):
     body = getattr(error, "body", None)
     inner = body.get("error") if isinstance(body, dict) else None
     said = inner.get("message") if isinstance(inner, dict) else None
-    text = page.printable(str(said or error)).strip().rstrip(".")
-    return page.shorten(text.split("\n")[0], 300)
+    text = printable(str(said or error)).strip().rstrip(".")
+    return shorten(text.split("\n")[0], 300)
 
 
 def _wait(error):
@@ -62,3 +61,19 @@ def _wait(error):
 
 def _host(client):
     return str(getattr(getattr(client, "base_url", None), "netloc", b"?"), "ascii", "replace")
+
+
+# Control characters become their own pictures, so that they are seen and change nothing. A lone half of a pair of
+# surrogates could not even be sent to the browser.
+_PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 0x2421}
+
+
+def printable(text):
+    """`text` with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
+    text = text.replace("\r\n", "\n").translate(_PICTURES)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def shorten(text, most):
+    """`text`, or its first `most` characters and how many more there are."""
+    return text if len(text) <= most else f"{text[:most]} ... {len(text) - most:,} more characters"

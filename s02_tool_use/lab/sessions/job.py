@@ -8,7 +8,7 @@ import threading
 import time
 
 PAUSE = 0.1  # seconds in which most of what looks whether it should stop has seen it
-GRACE = 2.0  # seconds of interrupts
+GRACE_SECONDS = 2.0  # seconds of interrupts
 
 
 class Job:
@@ -37,7 +37,7 @@ class Job:
     def done(self):
         return self._ended.is_set()
 
-    def stop(self, seconds=GRACE, give_up=lambda: None):
+    def stop(self, seconds=GRACE_SECONDS, give_up=lambda: None):
         """Ask it to end: at once, if it looks; else by interrupts. After `seconds` it is left alone: `give_up()`."""
         threading.Thread(target=self._stop, args=(seconds, give_up), daemon=True).start()
 

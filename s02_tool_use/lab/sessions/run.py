@@ -126,7 +126,7 @@ class Run:
         if self._script and stage.lines is not None:
             self._script._used = stage.lines  # a script goes on where it was at that stage
         self._history = copy.deepcopy(stage.base)
-        self._turn = _Turn(self._history)
+        self._turn = _KnownTurn(self._history)
         client = _Once(stage.reply, self.client) if stage.reply else self.client
         settings = {**self.settings, "approve": allowed}
         self._steps = loop.agent_steps(client, self.model, self._history, **settings)
@@ -157,7 +157,7 @@ class Run:
             says = of_appended(len(self._turn.results))
             yield Stage("appended", says, history, history[-1], base=history, lines=self._lines())
         if step.kind == "request":
-            self._turn = _Turn(history, step.data, self._lines())
+            self._turn = _KnownTurn(history, step.data, self._lines())
             repairs = []
             messages.normalize_messages(
                 history, repairs=repairs
@@ -202,7 +202,7 @@ class Run:
         return self._script._used if self._script else None
 
 
-class _Turn:
+class _KnownTurn:
     """What is known of the turn that is going on."""
 
     def __init__(self, history, request=None, lines=None):
@@ -229,8 +229,8 @@ class _Once:
 
 def _script_of(client):
     """The Scripted behind an offline client, or None."""
-    seat = clients._server and clients._server.seats.get(getattr(client, "api_key", None))
-    answerer = getattr(seat, "answerer", None)
+    caller = clients._server and clients._server.callers.get(getattr(client, "api_key", None))
+    answerer = getattr(caller, "answerer", None)
     return answerer if hasattr(answerer, "_used") else None
 
 

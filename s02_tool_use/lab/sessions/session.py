@@ -15,7 +15,7 @@ from .job import Job
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-GRACE = 2.0  # seconds in which a turn that is to stop may end; then it is left behind
+GRACE_SECONDS = 2.0  # seconds in which a turn that is to stop may end; then it is left behind
 NOT_ALLOWED = "The user did not allow this call."
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
@@ -71,7 +71,7 @@ class Session:
         with self._lock:
             if self.busy:
                 raise ValueError("The agent is still at work on the last message: wait, or stop it.")
-            self._turn = _Turn(self, prompt)
+            self._turn = _ChatTurn(self, prompt)
             self.watch("prompt", prompt)
             self._turn.job = Job(self._turn.run)
 
@@ -90,7 +90,7 @@ class Session:
             if turn is not None and not turn.stopping:
                 turn.stopping = True
                 turn.decided.set()
-                turn.job.stop(GRACE, turn.abandon)
+                turn.job.stop(GRACE_SECONDS, turn.abandon)
 
     def reset(self):
         """Forget the conversation, and what was allowed in it."""
@@ -106,7 +106,7 @@ class Session:
             turn.over.wait(seconds)
 
 
-class _Turn:
+class _ChatTurn:
     """One turn. It works on a list of its own, which becomes the session's when the turn is over."""
 
     def __init__(self, session, prompt):

@@ -7,7 +7,7 @@ import difflib
 import json
 
 from .. import conversation
-from . import page, source
+from . import page, rows, source
 from .page import Page, badge, bar, code, escape
 
 CONTEXT = 3  # lines around a change
@@ -24,14 +24,14 @@ def show_messages(messages):
     messages = request["messages"]
     if not messages:
         return Page("No messages yet.", "No messages yet.")
-    labels, waits = conversation.labels_of(messages), conversation.waiting(messages)
+    labels, waits = rows.labels_of(messages), conversation.waiting(messages)
     problem = conversation.judge(request)
     text, html = [], []
     for index, message in enumerate(messages):
         role = message.get("role", "(no role)") if isinstance(message, dict) else ""
         text.append(f"{index} {role}")
         inside = [f"<b>{index} {escape(role)}</b>"]
-        found = [(_row_text(row), _row_html(row)) for row in conversation.rows(message, labels, waits)]
+        found = [(_row_text(row), _row_html(row)) for row in rows.rows(message, labels, waits)]
         if problem is not None and problem.message_index == index:  # below its block, or at the end of its message
             place = problem.block_index if problem.block_index in range(len(found)) else len(found) - 1
             found.insert(place + 1, _refusal(problem))
@@ -40,7 +40,7 @@ def show_messages(messages):
     if problem is not None and problem.message_index not in range(len(messages)):
         text.append(_refusal(problem)[0])
         html.append(_refusal(problem)[1])
-    last = conversation.counts(messages)
+    last = rows.counts(messages)
     return Page("\n".join([*text, last]), "".join(html) + f"<i>{last}</i>")
 
 
@@ -84,7 +84,7 @@ def show_diff(before, after):
         old, new, verdicts = before.splitlines(), after.splitlines(), []
     else:
         one, two = conversation.request_of(before), conversation.request_of(after)
-        labels = conversation.labels_of(one["messages"], two["messages"])
+        labels = rows.labels_of(one["messages"], two["messages"])
         old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
         verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
     text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new)] or ["No difference."]
@@ -124,7 +124,7 @@ def _changed_line(line):
 def _lines(message, labels):
     """A message as lines that can be compared: no numbers, which would change with every message put in before."""
     role = message.get("role", "(no role)") if isinstance(message, dict) else ""
-    return [str(role), *"\n".join(_row_text(row) for row in conversation.rows(message, labels)).split("\n")]
+    return [str(role), *"\n".join(_row_text(row) for row in rows.rows(message, labels)).split("\n")]
 
 
 def show_source(*things):
@@ -155,6 +155,6 @@ def show_wire(client):
 
 def _pretty(body):
     try:
-        return conversation.pretty(json.loads(body))
+        return rows.pretty(json.loads(body))
     except ValueError:  # a stream of events, or a body that was cut off
         return body.rstrip()

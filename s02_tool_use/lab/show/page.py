@@ -5,16 +5,17 @@ No script, no style sheet, no ground and no text colour of its own: readable on 
 
 import html
 
+from ..client.faults import printable, shorten
+
 # White on each of these is readable (at least 4.5 to 1), and each stands out as a line on white and on black.
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
 RED, GREEN, GREY = "#cf222e", "#1a7f37", "#656d76"
 
-FOLD, WIDTH = 12, 100  # lines that are shown before the rest folds, and how many characters make a line
-MOST = 20_000  # characters of one text that go into a notebook at all: it has to stay small
-
-# Control characters become their own pictures, so that they are seen and change nothing. A lone half of a pair of
-# surrogates could not even be sent to the browser.
-_PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 0x2421}
+FOLD_LINES, WIDTH_CHARACTERS = (
+    12,
+    100,
+)  # lines that are shown before the rest folds, and how many characters make a line
+MOST_CHARACTERS = 20_000  # characters of one text that go into a notebook at all: it has to stay small
 
 
 class Page:
@@ -28,12 +29,6 @@ class Page:
 
     def _repr_html_(self):
         return self.html
-
-
-def printable(text):
-    """`text` with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
-    text = text.replace("\r\n", "\n").translate(_PICTURES)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def escape(text):
@@ -52,11 +47,11 @@ def bar(inside, colour):
     return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
-def code(text, fold=FOLD, prose=False):
+def code(text, fold=FOLD_LINES, prose=False):
     """A text with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
     font = "" if prose else "font-family:monospace;"
-    block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST))}</div>'
+    block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST_CHARACTERS))}</div>'
     if is_short(text, fold):
         return block
     return (
@@ -64,20 +59,15 @@ def code(text, fold=FOLD, prose=False):
     )
 
 
-def is_short(text, fold=FOLD):
+def is_short(text, fold=FOLD_LINES):
     """True for what is shown unfolded: at most `fold` lines, and no more characters than so many lines hold."""
-    return text.count("\n") < fold and len(text) <= fold * WIDTH
+    return text.count("\n") < fold and len(text) <= fold * WIDTH_CHARACTERS
 
 
-def first_lines(text, fold=FOLD):
+def first_lines(text, fold=FOLD_LINES):
     """What the text twin shows of a long text: its beginning, and how much more there is."""
     if is_short(text, fold):
         return text
     lines = text.split("\n")
     more = f"... {len(lines) - fold} more lines" if len(lines) > fold else ""
-    return "\n".join([*(shorten(line, fold * WIDTH // 2) for line in lines[:fold]), more]).rstrip("\n")
-
-
-def shorten(text, most):
-    """`text`, or its first `most` characters and how many more there are."""
-    return text if len(text) <= most else f"{text[:most]} ... {len(text) - most:,} more characters"
+    return "\n".join([*(shorten(line, fold * WIDTH_CHARACTERS // 2) for line in lines[:fold]), more]).rstrip("\n")

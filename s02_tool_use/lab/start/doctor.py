@@ -139,7 +139,8 @@ def endpoint():
     if not setup.has_everything():
         yield UNKNOWN, "who would answer cannot be looked at before the environment stands"
         return
-    from ..client.endpoint import SettingsError, connect
+    from ..client.endpoint import connect
+    from ..client.settings import SettingsError
 
     said = io.StringIO()
     try:

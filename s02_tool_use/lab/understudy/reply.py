@@ -29,26 +29,26 @@ class Understudy:
 
     def reply(self, request):
         """The reply dict for a Messages request: a text, or a text and calls."""
-        talk = Talk(request["messages"])
-        plan = plan_for(talk.prompt, Toolbox(request), talk.known_paths)
+        asked = Asked(request["messages"])
+        plan = plan_for(asked.prompt, Toolbox(request), asked.known_paths)
         choice = request.get("tool_choice") or {}
         try:
             say, wanted = next(plan)
             done = 0
-            while len(talk.results) - done >= len(wanted):
-                got = talk.results[done : done + len(wanted)]
-                if [call["name"] for call in wanted] != talk.called[done : done + len(wanted)]:
-                    return _text(foreign_result(talk))
+            while len(asked.results) - done >= len(wanted):
+                got = asked.results[done : done + len(wanted)]
+                if [call["name"] for call in wanted] != asked.called[done : done + len(wanted)]:
+                    return _text(foreign_result(asked))
                 if any(result.is_error and _FORBIDDEN.search(result) for result in got):
-                    return _text(forbidden(talk, talk.called[done]))
+                    return _text(forbidden(asked, asked.called[done]))
                 done += len(wanted)
                 say, wanted = plan.send(got)
         except StopIteration as end:
-            if choice.get("type") in ("any", "tool") and not talk.results:
-                return _calls("", [forced_call(talk.prompt, Toolbox(request), choice)])
+            if choice.get("type") in ("any", "tool") and not asked.results:
+                return _calls("", [forced_call(asked.prompt, Toolbox(request), choice)])
             return _text(end.value)
-        if len(talk.results) > done:  # some of these calls have their results already: ask for the rest
-            say, wanted = "", wanted[len(talk.results) - done :]
+        if len(asked.results) > done:  # some of these calls have their results already: ask for the rest
+            say, wanted = "", wanted[len(asked.results) - done :]
         if choice.get("disable_parallel_tool_use"):
             wanted = wanted[:1]
         return _calls(say, wanted)
@@ -62,7 +62,7 @@ def _calls(say, calls):
     return {"content": [*([{"type": "text", "text": say}] if say.strip() else []), *calls]}
 
 
-class Talk:
+class Asked:
     """What the understudy needs of a conversation: what was asked for last, and what was called and came back since.
 
     `prompt` is what was asked for, `known_paths` the files that the prompts before it named. `called` and `results` are

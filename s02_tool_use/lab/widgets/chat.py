@@ -6,7 +6,7 @@ import ipywidgets
 
 from .. import conversation, show
 from ..sessions.session import ASK_BEFORE, Session
-from ..show import page
+from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
 
@@ -97,7 +97,7 @@ class Chat(Panel):
 
     @guarded
     def _export(self):
-        text = conversation.as_json(self.session.messages, indent=2) + "\n"
+        text = rows.to_text(self.session.messages, indent=2) + "\n"
         data = base64.b64encode(page.printable(text).encode()).decode()
         name = "conversation.json"
         self.link.draw(f'<a download="{name}" href="data:application/json;base64,{data}">Download {name}</a>')
@@ -147,7 +147,7 @@ class Chat(Panel):
 
     def _on_question(self, block):
         asks = f"The agent wants to run <b>{page.escape(block['name'])}</b>:"
-        body = page.code(conversation.arguments(block["input"]))
+        body = page.code(rows.arguments(block["input"]))
         self.asked.draw(f'<div role="alert">{asks}{body}</div>')
         self._draw()
 
@@ -188,11 +188,11 @@ class Chat(Panel):
 
 def _call(call, result=None):
     """A call, with its result folded under it."""
-    body = page.code(conversation.arguments(call["input"]))
+    body = page.code(rows.arguments(call["input"]))
     head = f"{page.badge('tool', page.GREY)} <b>{page.escape(call['name'])}</b>"
     if result is None:
         return page.bar(f"{head} <i>...</i>{body}", page.GREY)
-    text = conversation.inner(result.get("content", ""))
+    text = rows.inner(result.get("content", ""))
     error = page.badge("is_error", page.RED) + " " if result.get("is_error") else ""
     first = page.escape(page.shorten(text.split("\n", 1)[0], 80)) or "<i>no output</i>"
     lines = text.count("\n") + 1

@@ -17,9 +17,9 @@ from pathlib import Path
 from ... import tools, workspace
 from ..sessions.job import Job
 
-MOST = 100  # names that a naive glob may find: a link to a folder above gives them without end
-SHOWN = 6  # of them are shown
-DEADLINE = 2.0  # seconds for one search: a naive one may walk through the whole disk
+MOST_NAMES = 100  # names that a naive glob may find: a link to a folder above gives them without end
+SHOWN_NAMES = 6  # of them are shown
+DEADLINE_SECONDS = 2.0  # seconds for one search: a naive one may walk through the whole disk
 
 LAYOUTS = {  # what lies in BASE: a text is a file's, a tuple is a link to somewhere
     "plain": {"work/notes.txt": "notes", "work/sub/deep.txt": "deep", "secret.txt": "secret"},
@@ -202,8 +202,8 @@ class EscapeRoom:
 
     def _glob(self, version, function, pattern):
         before = self._name(os.path.join(self.root, pattern))
-        job = Job(lambda: sorted(itertools.islice(function(self.root, pattern), MOST)))
-        job.thread.join(DEADLINE)
+        job = Job(lambda: sorted(itertools.islice(function(self.root, pattern), MOST_NAMES)))
+        job.thread.join(DEADLINE_SECONDS)
         if not job.done:
             job.stop()
             return Finding(
@@ -222,8 +222,12 @@ class EscapeRoom:
 
     def _list(self, names):
         names = [self._name(name) for name in names]
-        more = [f"... {len(names) - SHOWN} more" + " and more" * (len(names) == MOST)] if len(names) > SHOWN else []
-        return "\n".join([*names[:SHOWN], *more]) or "nothing"
+        more = (
+            [f"... {len(names) - SHOWN_NAMES} more" + " and more" * (len(names) == MOST_NAMES)]
+            if len(names) > SHOWN_NAMES
+            else []
+        )
+        return "\n".join([*names[:SHOWN_NAMES], *more]) or "nothing"
 
     def _name(self, path):
         return str(path).replace(str(self.base), "BASE").replace(os.sep, "/")

@@ -5,8 +5,8 @@ import re
 import ipywidgets
 
 from .. import conversation, show
-from ..histories import api_says, histories
-from ..show import page
+from ..conversation import api_says, histories
+from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
 from .passes import PASSES, mend, pasted
@@ -93,4 +93,4 @@ def _link(address):
 
 
 def _json(value):
-    return conversation.as_json(value, indent=1)
+    return rows.to_text(value, indent=1)

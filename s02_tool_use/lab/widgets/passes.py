@@ -32,21 +32,21 @@ def mend(history, chosen=tuple(PASSES)):
         raise ValueError(f"These passes need plain data first: {type(error).__name__}: {error}.") from None
 
 
-def _mended(history, chosen, tell):
-    history = plain.plain_messages(history, tell) if "plain" in chosen else conversation.plain(history)
+def _mended(history, chosen, log):
+    history = plain.plain_messages(history, log) if "plain" in chosen else conversation.plain(history)
     if "ids" in chosen or "answers" in chosen:
         taken_apart = turns.turns_of(history)
         if "ids" in chosen:
-            ids.unique_ids(taken_apart, tell)
-            ids.pair_server_tools(taken_apart, tell)
-        history = messages.answer_every_call(taken_apart, tell) if "answers" in chosen else _as_they_stood(taken_apart)
+            ids.unique_ids(taken_apart, log)
+            ids.pair_server_tools(taken_apart, log)
+        history = messages.answer_every_call(taken_apart, log) if "answers" in chosen else _as_they_stood(taken_apart)
     if "merge" in chosen:
         history = turns.merge_neighbours(history)
     if "ends" in chosen:
-        history = turns.close_turns(history, tell)
+        history = turns.close_turns(history, log)
         history = turns.merge_neighbours(history) if "merge" in chosen else history
-        messages.limit_markers(history, tell)
-        messages.end_with_user(history, tell, False)
+        messages.limit_markers(history, log)
+        messages.end_with_user(history, log, False)
     return history
 
 

@@ -7,7 +7,7 @@ import ipywidgets
 from ... import dispatch
 from .. import conversation, show
 from ..sessions.run import Run
-from ..show import page
+from ..show import page, rows
 from ..show.page import Page
 from ..show.table import show_table
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
@@ -189,9 +189,9 @@ def _says(run, busy):
 def _about(stage):
     """What the stage is about, where the messages do not show it yet: a call, or its result."""
     if stage.kind in ("lookup", "missing"):
-        return f"{stage.block.get('name')} {conversation.arguments(stage.block.get('input'))}"
+        return f"{stage.block.get('name')} {rows.arguments(stage.block.get('input'))}"
     if stage.results and stage.kind in ("result", "unknown", "refused"):
-        return conversation.inner(stage.results[-1].get("content", ""))
+        return rows.inner(stage.results[-1].get("content", ""))
     return ""
 
 
@@ -206,4 +206,4 @@ def _run_name(number, run):
 
 
 def _json(value):
-    return conversation.as_json(value, indent=2)
+    return rows.to_text(value, indent=2)

@@ -3,8 +3,8 @@
 import ipywidgets
 
 from ... import dispatch
-from .. import conversation, show
-from ..show import page
+from .. import show
+from ..show import page, rows
 from ..show.page import Page
 from . import forms
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
@@ -60,7 +60,7 @@ class ToolBench(Panel):
     def _switched(self):
         if self.raw.value == "JSON":
             typed = {name: part.value for name, part in self.fields.items()}
-            self.json.value = conversation.as_json(forms.input_of(self._chosen, typed), indent=2)
+            self.json.value = rows.to_text(forms.input_of(self._chosen, typed), indent=2)
             self.form.children = [self.json]
         else:
             self.form.children = list(self.fields.values()) or [Drawing("<i>This tool takes no input.</i>")]
@@ -87,7 +87,7 @@ class ToolBench(Panel):
         drawn = show.show_messages(
             [{"role": "assistant", "content": [self.block]}, {"role": "user", "content": [self.result]}]
         )
-        raw = conversation.as_json(self.result, indent=2)
+        raw = rows.to_text(self.result, indent=2)
         return Page(
             drawn.text, f"{drawn.html}<details><summary>tool_result as JSON</summary>{page.code(raw)}</details>"
         )

@@ -237,7 +237,7 @@ def test_an_edited_thinking_block_of_ours_is_refused():
 
 
 def test_a_body_over_32_mb_is_413(server):
-    body = b'{"model": "' + b"x" * module.MAX_BODY + b'"}'
+    body = b'{"model": "' + b"x" * module.MAX_BODY_BYTES + b'"}'
     assert refusal(*ask(server, body=body)) == (413, "request_too_large", "Request exceeds the maximum size")
     assert lives(server)
 
@@ -463,11 +463,11 @@ def test_each_client_of_one_server_has_its_own_answerer_ids_and_exchanges(server
     assert ask(server, headers=HEADERS | {"x-api-key": key})[2]["content"][0]["text"] == "from the script"
     status, headers, body = ask(server)
     assert (body["content"][0]["text"], headers["request-id"]) == ("Hello", "req_01")
-    assert len(server.exchanges) == len(server.seats[key].exchanges) == 1
+    assert len(server.exchanges) == len(server.callers[key].exchanges) == 1
 
 
 def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
-    command = [sys.executable, "-m", "s02_tool_use.lab.api.server", "--port", "0"]
+    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         url = process.stdout.readline().strip()
@@ -485,7 +485,7 @@ def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
 
 def test_a_port_that_is_taken_is_said_in_one_sentence(server):
     port = server.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "s02_tool_use.lab.api.server", "--port", port]
+    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Cannot listen on port {port}: ")

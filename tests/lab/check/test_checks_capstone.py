@@ -13,7 +13,7 @@ import pytest
 from answers import named
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_bash, run_glob, run_read, safe_path, use_workdir
-from s02_tool_use.files.opening import folder_of, open_file
+from s02_tool_use.files.opening import open_file, opened_parent
 from s02_tool_use.files.patterns import find
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check.exercise import NOT_YET, RIGHT, WRONG
@@ -21,7 +21,7 @@ from s02_tool_use.workspace import workdir
 
 
 def whole_file(name):
-    with folder_of(name) as (folder, last), open(open_file(folder, last, name), "rb") as file:
+    with opened_parent(name) as (folder, last), open(open_file(folder, last, name), "rb") as file:
         return file.read()
 
 

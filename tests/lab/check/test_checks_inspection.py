@@ -5,9 +5,8 @@ import copy
 import pytest
 
 from s02_tool_use import normalize_messages
-from s02_tool_use.lab import check
+from s02_tool_use.lab import api_says, check
 from s02_tool_use.lab.check.exercise import NOT_YET, WRONG
-from s02_tool_use.lab.histories import api_says
 
 RIGHT = [(4, "late"), (6, "order"), (4, "id")]
 

@@ -58,7 +58,7 @@ not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws no
     ],
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
-    monkeypatch.setattr(trial, "GRACE", 10.0)
+    monkeypatch.setattr(trial, "GRACE_SECONDS", 10.0)
     before = threading.active_count()
     outcome = trial.call(function, deadline=0.2)
     assert outcome.late == "no answer after 0 seconds: stopped"
@@ -67,7 +67,7 @@ def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
 
 
 def test_a_loop_that_collects_is_stopped_by_its_memory(monkeypatch):
-    monkeypatch.setattr(trial, "MEMORY", 20_000_000)
+    monkeypatch.setattr(trial, "MEMORY_BYTES", 20_000_000)
 
     def collects():
         kept = []
@@ -88,7 +88,7 @@ def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_f
 
 
 def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
-    monkeypatch.setattr(trial, "GRACE", 0.1)
+    monkeypatch.setattr(trial, "GRACE_SECONDS", 0.1)
     wake = threading.Event()
     start = time.monotonic()
     outcome = trial.call(wake.wait, deadline=0.1)

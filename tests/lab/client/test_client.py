@@ -10,7 +10,8 @@ import pytest
 
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import endpoint as module
-from s02_tool_use.lab.client.endpoint import SettingsError, connect, exchanges
+from s02_tool_use.lab.client.endpoint import connect, exchanges
+from s02_tool_use.lab.client.settings import SettingsError
 from s02_tool_use.lab.understudy.reply import Understudy
 
 HELLO = [{"role": "user", "content": "Hello"}]

@@ -398,7 +398,7 @@ def test_nothing_is_created_when_the_settings_cannot_work(folder):
 
 def test_a_whole_run_with_an_endpoint_named_by_dotenv_is_recorded_and_replayed(live, workspace, capsys):
     (workspace / "tea.txt").write_text("Sencha\n")
-    command = [sys.executable, "-m", "s02_tool_use.lab.api.server"]
+    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     asked = [{"role": "user", "content": "Read tea.txt"}]
     try:

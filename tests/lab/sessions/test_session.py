@@ -190,7 +190,7 @@ def test_stop_ends_a_running_command_and_answers_it(session, seen):
 
 
 def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch):
-    monkeypatch.setattr(sessions, "GRACE", 0.1)
+    monkeypatch.setattr(sessions, "GRACE_SECONDS", 0.1)
     free = threading.Event()
 
     def stubborn(path):
@@ -217,7 +217,7 @@ def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch
 
 
 def test_an_answer_that_was_left_behind_does_not_come_later(session, seen, monkeypatch):
-    monkeypatch.setattr(sessions, "GRACE", 0.05)
+    monkeypatch.setattr(sessions, "GRACE_SECONDS", 0.05)
     talk = session([call("glob", pattern="*"), {"content": "late", "slow": 0.5}], stream=False)
     talk.send("Go.")
     seen.wait_for("request", 2)

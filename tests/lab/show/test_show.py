@@ -10,7 +10,7 @@ import pytest
 from s02_tool_use import TOOL_HANDLERS, ToolError, safe_path
 from s02_tool_use.lab import connect, conversation, show
 from s02_tool_use.lab.check.exercise import Block
-from s02_tool_use.lab.show import page
+from s02_tool_use.lab.show import page, rows
 
 ROOT = Path(__file__).resolve().parents[3]
 CASES = ROOT / "s02_tool_use" / "lab" / "data" / "histories.json"
@@ -94,7 +94,7 @@ def test_a_call_and_its_result_have_the_same_label_and_colour():
 
 def test_more_calls_than_letters_get_two():
     calls = [{"type": "tool_use", "id": f"toolu_{n}", "name": "bash", "input": {}} for n in range(30)]
-    labels = list(conversation.labels_of([{"role": "assistant", "content": calls}]).values())
+    labels = list(rows.labels_of([{"role": "assistant", "content": calls}]).values())
     assert labels[25:28] == ["Z", "AA", "AB"]
 
 
@@ -289,8 +289,8 @@ def test_a_picture_is_shown_by_its_size():
 
 def test_long_arguments_stand_one_on_a_line_with_their_line_breaks():
     body = "def f():\n    return 1\n" * 5
-    assert conversation.arguments({"path": "a.py", "content": body}) == f"path: a.py\ncontent:\n{body}"
-    assert conversation.arguments({"path": "a.py"}) == '{"path": "a.py"}'
+    assert rows.arguments({"path": "a.py", "content": body}) == f"path: a.py\ncontent:\n{body}"
+    assert rows.arguments({"path": "a.py"}) == '{"path": "a.py"}'
 
 
 # ---- show_diff

@@ -12,7 +12,7 @@ import pytest
 
 from s02_tool_use.bash import sandbox
 from s02_tool_use.lab.api.server import Server
-from s02_tool_use.lab.client import endpoint
+from s02_tool_use.lab.client import endpoint, settings
 from s02_tool_use.lab.start import doctor, setup
 from s02_tool_use.lab.understudy.reply import Understudy
 
@@ -104,7 +104,7 @@ def test_an_env_file_with_a_wrong_name_is_found(name, course):
 
 def test_a_key_in_the_example_is_found(course):
     example = course / ".env.example"
-    example.write_text(example.read_text(encoding="utf-8").replace(endpoint.PLACEHOLDER, KEY), encoding="utf-8")
+    example.write_text(example.read_text(encoding="utf-8").replace(settings.PLACEHOLDER, KEY), encoding="utf-8")
     (said,) = says(doctor.settings)
     assert said.startswith("WRONG a key stands in .env.example")
     assert KEY not in said

@@ -3,7 +3,7 @@
 import pytest
 
 from s02_tool_use import normalize_messages
-from s02_tool_use.lab.histories import api_says, histories
+from s02_tool_use.lab import api_says, histories
 from s02_tool_use.lab.widgets.passes import PASSES, mend, pasted
 
 CASES = histories()

@@ -41,7 +41,7 @@ SHOP = {
     "data/2025/teas.csv": "Oolong,9.00\n",
     "data/2026/teas.csv": "Sencha,12.50\nOolong,9.50\n",
 }
-MOST = 100  # matches, as the exercise says
+MOST_MATCHES = 100  # matches, as the exercise says
 MATCHES = 200_000  # so many that counting them anew for each one takes too long
 
 
@@ -157,9 +157,10 @@ def _bounded(result, *args):
 
 
 _BOUNDED = Such(
-    f"at most {MOST} matches, and a last line with the number {MATCHES} in it",
+    f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it",
     lambda seen: (
-        0 < seen[0] <= MOST and any(has_number(seen[1].replace(",", ""), n) for n in (MATCHES, MATCHES - seen[0]))
+        0 < seen[0] <= MOST_MATCHES
+        and any(has_number(seen[1].replace(",", ""), n) for n in (MATCHES, MATCHES - seen[0]))
     ),
 )
 _OUT = {"link.txt": Link("../secret.txt"), "door": Link("..")} if POSIX else {}
@@ -262,7 +263,7 @@ grep = Exercise(
             run=_in_the_shop(extra={"one.js": "needle" + "var a;" * 2000 + "\n"}),
         ),
         Property(
-            f"many matches: at most {MOST} are shown, and a last line says how many there are",
+            f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are",
             _LIMIT,
             [("sold",)],
             _BOUNDED,

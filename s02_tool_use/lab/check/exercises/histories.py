@@ -1,6 +1,6 @@
 """The exercises of 05: results first, neighbours merged, an answer for each call that has none."""
 
-from ...histories import api_says
+from ...conversation import api_says
 from ..exercise import Exercise, Property, Such
 
 

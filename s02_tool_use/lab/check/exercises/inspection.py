@@ -1,7 +1,6 @@
 """The exercises of 07: where three recorded runs broke and why, and the pairs of a conversation."""
 
-from ...conversation import calls
-from ...histories import api_says
+from ...conversation import api_says, calls
 from ..exercise import Exercise, Property, Such
 
 WORDS = ("missing", "late", "order", "id", "twice")

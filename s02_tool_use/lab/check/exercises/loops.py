@@ -6,8 +6,7 @@ import json
 
 from ....dispatch import TOOLS
 from ...client.endpoint import connect
-from ...conversation import blocks, plain
-from ...histories import api_says
+from ...conversation import api_says, blocks, plain
 from ..exercise import Block, Exercise, Property, Such
 
 MOST_TURNS = 10
@@ -26,7 +25,7 @@ class Model:
         return f"<a model that {self.about}>"
 
 
-class Run:
+class LoopRun:
     """What a loop did: what it returned, the list as it left it, the requests it sent, the ids of the calls it ran."""
 
     attempted = True
@@ -71,7 +70,7 @@ def _play(yours, model):
 
     with client:
         returned = yours(client, name, messages, TOOLS, run)
-    return Run(returned, messages, requests, ran) if requests or returned is not None else None
+    return LoopRun(returned, messages, requests, ran) if requests or returned is not None else None
 
 
 def _call(command):

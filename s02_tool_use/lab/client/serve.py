@@ -1,0 +1,29 @@
+"""The offline API by itself, for any client: `python3 -m s02_tool_use serve [--port N]`."""
+
+import argparse
+import contextlib
+import sys
+import threading
+
+from ..api.server import Server
+from ..understudy import Understudy
+
+
+def main(argv=None):
+    """Serve until Ctrl-C. The first line that is printed is the base URL."""
+    parser = argparse.ArgumentParser(prog="python3 -m s02_tool_use serve", description=__doc__.splitlines()[0])
+    parser.add_argument("--port", type=int, default=0, help="the port; 0, the default, takes a free one")
+    port = parser.parse_args(argv).port
+    try:
+        server = Server(Understudy(), port=port)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"Cannot listen on port {port}: {error}. Choose another --port, or 0 for a free one.")
+    with server:
+        print(server.url, flush=True)
+        print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The blocks of a conversation as rows, ready to be drawn: the label of a call, its text, what must not be missed."""
+
+import json
+from dataclasses import dataclass
+
+from ..api import wire
+from ..conversation import blocks, calls
+
+
+@dataclass(frozen=True)
+class Row:
+    """One block. `label` joins a call (A, B, ...) with its result; `body` is its text, as long as it is."""
+
+    kind: str
+    body: str
+    label: str = ""
+    name: str = ""  # of the tool
+    id: str = ""
+    note: str = ""  # what a reader should not miss: is_error, or that a result is still to come
+    error: bool = False
+
+    @property
+    def head(self):
+        """The row without its body: `A tool_use bash (toolu_01)`."""
+        id = f"({self.id})" if self.id else ""
+        return " ".join(part for part in (self.label, self.kind, self.name, id) if part)
+
+
+def labels_of(*histories):
+    """id -> A, B, ...: one label for each call, in the order of the calls. Several histories share their labels."""
+    ids = [str(block.get("id")) for messages in histories for block in calls(messages)]
+    return {id: _letters(number) for number, id in enumerate(dict.fromkeys(ids))}
+
+
+def _letters(number):
+    """0 -> A, 25 -> Z, 26 -> AA."""
+    return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
+
+
+def rows(message, labels, waits=()):
+    """The rows of one message. `labels` is what labels_of gave, `waits` what waiting gave."""
+    if not isinstance(message, dict):
+        return [Row("(no message)", repr(message))]
+    found = [_row(block, labels, waits) for block in blocks(message)]
+    content = message.get("content")
+    if not isinstance(content, (str, list)):
+        found.append(Row("(no content)", "" if content is None else repr(content)))
+    elif not found:
+        found.append(Row("(empty content)", ""))
+    extra = {key: value for key, value in message.items() if key not in ("role", "content")}
+    # A reply that was appended as it came has id, model, usage and so on: those are the SDK's, not the reader's.
+    return found if message.get("type") == "message" or not extra else [*found, Row("(other keys)", to_text(extra))]
+
+
+def _row(block, labels, waits):
+    if not isinstance(block, dict):
+        return Row("(no block)", repr(block))
+    kind = str(block.get("type", "(no type)"))
+    if kind == "tool_use":
+        id = str(block.get("id"))
+        note = "waits for its result" if id in waits else ""
+        return Row(kind, arguments(block.get("input")), labels.get(id, "?"), str(block.get("name")), id, note)
+    if kind == "tool_result":
+        id, error = str(block.get("tool_use_id")), block.get("is_error") is True
+        body = inner(block.get("content", "")).removesuffix("\n")
+        return Row(kind, body, labels.get(id, "?"), id=id, note="is_error" if error else "", error=error)
+    return Row(kind, inner(block))
+
+
+def arguments(given):
+    """A call's input: as JSON when it fits on a line, else a line for each argument, long texts as they are."""
+    line = to_text(given)
+    if len(line) <= 100 or not isinstance(given, dict):
+        return line
+    parts = []
+    for key, value in given.items():
+        value = value if isinstance(value, str) else to_text(value)
+        parts.append(f"{key}:\n{value}" if "\n" in value else f"{key}: {value}")
+    return "\n".join(parts)
+
+
+def inner(content):
+    """The text of a block, or of a result's content: pictures and documents by their size, unknown blocks as JSON."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(inner(item) for item in content)
+    if isinstance(content, dict):
+        kind = content.get("type")
+        if isinstance(kind, str) and isinstance(content.get(kind), str):  # text, thinking
+            return content[kind]
+        source = content.get("source")
+        if isinstance(source, dict) and isinstance(source.get("data"), str):
+            return f"{kind} {source.get('media_type')}, {len(source['data']):,} characters of base64"
+        return to_text({key: value for key, value in content.items() if key != "type"})
+    return "" if content is None else repr(content)
+
+
+def to_text(value, indent=None):
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+
+
+def pretty(value, width=100, margin=""):
+    """JSON in which whatever fits stands on one line: shorter to read than one line for each number."""
+    line = to_text(value)
+    if len(margin) + len(line) <= width or not value or not isinstance(value, (dict, list)):
+        return line
+    inner = margin + "  "
+    if isinstance(value, dict):
+        items = [f"{to_text(str(key))}: {pretty(item, width, inner)}" for key, item in value.items()]
+    else:
+        items = [pretty(item, width, inner) for item in value]
+    start, end = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    return start + "\n" + ",\n".join(inner + item for item in items) + f"\n{margin}{end}"
+
+
+def counts(messages):
+    """`3 messages, 4 blocks, about 60 tokens`: counted as the offline server counts them in `usage`."""
+    number = sum(len(blocks(message)) for message in messages)
+    tokens = wire.count_tokens(to_text(messages))
+    return f"{_many(len(messages), 'message')}, {_many(number, 'block')}, about {_many(tokens, 'token')}"
+
+
+def _many(number, thing):
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
