@@ -12,7 +12,7 @@ _HOME = {
     "ToolError": "calls.results",
     "agent_loop": "loop",
     "agent_steps": "loop",
-    "answer_every_call": "messages",
+    "answer_every_call": "history.answers",
     "find": "files.patterns",
     "merge_neighbours": "history.turns",
     "normalize_messages": "messages",

@@ -7,13 +7,13 @@ stop it anywhere. `agent_loop` runs it to the end. Left out: retries (the SDK ma
 from typing import Any, NamedTuple
 
 from .dispatch import TOOL_HANDLERS, TOOLS, run_tool
+from .history.answers import cancelled
 from .messages import normalize_messages
 
 SYSTEM = (
     "You are a coding agent. Work in the current folder with the tools you have. When you are done, say what you did."
 )
 MAX_TOKENS = 8000  # the SDK refuses 21334 and more without streaming (anthropic 2.14.0)
-CANCELLED = "(cancelled)"
 MAX_TURNS = 20  # a model that repeats itself would go on for ever
 
 # Why a call in a reply that did not come to its end is never run, by stop_reason. Its input may be incomplete.
@@ -91,7 +91,7 @@ def agent_steps(
                     results.append(_run(block, handlers, approve))
                 yield Step("tool_result", results[-1])
         finally:
-            results += [_refused(block, CANCELLED) for block in _calls(turn)[len(results) :]]
+            results += [cancelled(block["id"]) for block in _calls(turn)[len(results) :]]
             if results:
                 messages.append({"role": "user", "content": results})
 

@@ -1,18 +1,17 @@
 """normalize_messages: mend a history so that the API accepts it, and say what was mended.
 
-Three repairs do most of it: plain data with known fields only (plain.py), every call answered right after it (here),
-neighbours of one role merged (turns.py). Around them: ids, cache markers, the end of the list. The rules: lab/rules.py.
+Three repairs do most of it: plain data with known fields only (plain.py), every call answered right after it
+(answers.py), neighbours of one role merged (turns.py). Around them: ids, cache markers, the end of the list.
 """
 
 import gc
-from itertools import zip_longest
 
+from .history.answers import answer_every_call
 from .history.fields import THINKING, kind_name
-from .history.ids import all_legal, is_placeholder, pair_server_tools, unique_ids
+from .history.ids import all_legal, pair_server_tools, unique_ids
 from .history.plain import plain_messages
-from .history.turns import JOINED, blocks_of, close_turns, is_paused, merge_neighbours, turns_of
+from .history.turns import blocks_of, close_turns, is_paused, merge_neighbours, turns_of
 
-CANCELLED = "(cancelled)"
 CONTINUE = "Continue."
 MOST_MARKERS = 4
 _STRETCH = 1000  # messages that are read and checked together, while they are in the processor's cache
@@ -111,84 +110,6 @@ class Pairing:
 
 _OF_ASSISTANT = {"text", "thinking", "redacted_thinking"}
 _OF_USER = {"text", "image", "search_result", "document", "container_upload"}
-
-
-def answer_every_call(turns, log):
-    """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. Returns messages.
-
-    A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.
-    """
-    answers = one_answer_each(turns, log)
-    messages = []
-    for turn, following in zip_longest(turns, turns[1:]):
-        if turn.places and turn.places[0] != turn.places[-1]:
-            log(JOINED.format(turn.places[0], turn.places[-1], turn.role))
-        if turn.role == "user":
-            messages.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
-            continue
-        standing = following.leading_results() if following else []
-        for blocks, calls in calls_last(turn, log):
-            messages.append(turn.message(blocks))
-            if len(calls) > 1 and sorted(calls) == sorted(standing):
-                calls = standing  # the order of parallel results is free, so it stays
-            for name in calls:
-                if name not in answers:
-                    log(f"answered {name}: {CANCELLED}")
-                    answers[name] = {"type": "tool_result", "tool_use_id": name, "content": CANCELLED, "is_error": True}
-            messages.append({"role": "user", "content": [answers[name] for name in calls]})
-    return messages
-
-
-def one_answer_each(turns, log):
-    """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
-    called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
-    answers, away = {}, {}  # away: call id -> where its result is, if that is not where it belongs
-    for n, turn in enumerate(turns):
-        leading = turn.role == "user"
-        for block, place in turn.spots() if leading else ():
-            if block["type"] != "tool_result":
-                leading = False
-                continue
-            name = block["tool_use_id"]
-            if name not in called:
-                log(f"dropped the result of {name!r} in message {place}: there is no such call")
-                continue
-            after_call = n > called[name]
-            if name in answers:
-                found = not is_placeholder(block), after_call
-                if found <= (not is_placeholder(answers[name]), name not in away or away[name][1]):
-                    log(f"dropped a second result of {name} in message {place}")
-                    continue
-                log(f"took the result of {name} in message {place} instead of the one before")
-                away.pop(name, None)
-            answers[name] = block
-            if not leading or n != called[name] + 1:
-                away[name] = place, after_call
-    asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
-    for name, (place, _) in away.items():
-        log(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
-    return answers
-
-
-def calls_last(turn, log):
-    """Rule P3: an assistant's turn as [(blocks, ids of the calls that end them)]: text goes before calls.
-
-    Thinking keeps its place. After a call it begins a new piece, which becomes a message of its own.
-    """
-    pieces, called = [([], [])], False
-    for block in turn.blocks:
-        if block["type"] == "tool_use":
-            called = True
-            pieces[-1][1].append(block)
-        else:
-            if called and block["type"] in THINKING:
-                pieces.append(([], []))
-                called = False
-            pieces[-1][0].append(block)
-    ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
-    if len(pieces) > 1 or ordered[0][0] != turn.blocks:
-        log(f"put the calls of message {turn.places[0]} after what else is said in that turn")
-    return ordered
 
 
 def limit_markers(messages, log):

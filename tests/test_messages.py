@@ -11,9 +11,10 @@ from anthropic.types import Message, TextBlock, ThinkingBlock, ToolUseBlock
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from s02_tool_use.history.answers import CANCELLED
 from s02_tool_use.history.fields import FIELDS
 from s02_tool_use.lab.api.rules import FIRST_PARTY, STRICT, validate
-from s02_tool_use.messages import CANCELLED, normalize_messages
+from s02_tool_use.messages import normalize_messages
 
 many = settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 

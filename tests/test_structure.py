@@ -30,14 +30,14 @@ ROOMS = {
     "shell": {"calls", "bash", "workspace"},
     "dispatch": {"calls", "tools", "shell"},
     "messages": {"history"},
-    "loop": {"dispatch", "messages"},
+    "loop": {"dispatch", "history", "messages"},
     "lab/api": {"history"},
     "lab/understudy": set(),
     "lab/conversation": {"lab/api"},
     "lab/rooms": {"workspace"},
     "lab/client": {"lab/api", "lab/understudy"},
     "lab/show": {"lab/api", "lab/client", "lab/conversation"},
-    "lab/sessions": {"dispatch", "messages", "loop", "lab/client", "lab/conversation"},
+    "lab/sessions": {"dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages", "history"}

@@ -8,6 +8,7 @@ import copy
 import threading
 
 from ... import loop
+from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import departures
@@ -190,9 +191,5 @@ def _answered(history, results):
     """The history with an answer for every call of its last message."""
     known = {result["tool_use_id"]: result for result in results}
     last = history[-1:] if history[-1]["role"] == "assistant" else []
-    answers = [known.get(block["id"], _cancelled(block)) for block in conversation.calls(last)]
+    answers = [known.get(block["id"], cancelled(block["id"])) for block in conversation.calls(last)]
     return [*history, {"role": "user", "content": answers}] if answers else history
-
-
-def _cancelled(block):
-    return {"type": "tool_result", "tool_use_id": block["id"], "content": loop.CANCELLED, "is_error": True}

@@ -8,6 +8,7 @@ import inspect
 from dataclasses import dataclass, field
 
 from ... import dispatch, loop, messages
+from ...history.answers import cancelled
 from .. import conversation
 
 KINDS = {  # what has just happened
@@ -152,9 +153,7 @@ def saved_stages(history, settings):
             yield Stage("lookup", of_lookup(block, handlers), now, block, **turn, results=known)
             result, place = results.get(str(block.get("id")), (None, None))
             if result is None:
-                known.append(
-                    {"type": "tool_result", "tool_use_id": block.get("id"), "content": loop.CANCELLED, "is_error": True}
-                )
+                known.append(cancelled(block.get("id")))
                 yield Stage("missing", "The list has no result for this call.", now, block, **turn, results=known)
                 continue
             known.append(result)

@@ -7,7 +7,7 @@ import ast
 import json
 
 from ... import messages
-from ...history import ids, plain, turns
+from ...history import answers, ids, plain, turns
 from .. import conversation
 
 PASSES = {  # in the order in which they work
@@ -39,7 +39,7 @@ def _mended(history, chosen, log):
         if "ids" in chosen:
             ids.unique_ids(taken_apart, log)
             ids.pair_server_tools(taken_apart, log)
-        history = messages.answer_every_call(taken_apart, log) if "answers" in chosen else _as_they_stood(taken_apart)
+        history = answers.answer_every_call(taken_apart, log) if "answers" in chosen else _as_they_stood(taken_apart)
     if "merge" in chosen:
         history = turns.merge_neighbours(history)
     if "ends" in chosen:
