@@ -4,8 +4,10 @@
 stop it anywhere. `agent_loop` runs it to the end. Left out: retries (the SDK makes them) and the price of a run.
 """
 
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
+from .calls.results import sendable
 from .dispatch import TOOL_HANDLERS, TOOLS, run_tool
 from .history.answers import cancelled
 from .messages import normalize_messages
@@ -15,6 +17,7 @@ SYSTEM = (
 )
 MAX_TOKENS = 8000  # the SDK refuses 21334 and more without streaming (anthropic 2.14.0)
 MAX_TURNS = 20  # a model that repeats itself would go on for ever
+NOT_ALLOWED = "The user did not allow this call."
 
 # Why a call in a reply that did not come to its end is never run, by stop_reason. Its input may be incomplete.
 CUT = {
@@ -23,31 +26,11 @@ CUT = {
     "refusal": "Not run: the model stopped in the middle of its reply.",
     None: "Not run: the reply broke off before its end, so this call may be incomplete. Make it again.",
 }
-MENDABLE = ("max_tokens", None)  # the model may try again; after the other two a next request would end the same way
+FINAL = ("model_context_window_exceeded", "refusal")  # a next request would end the same way
 
 
 class Step(NamedTuple):
-    """One thing that happened. kind: request, text, reply, tool_use, tool_result or stop; data: see agent_steps."""
-
-    kind: str
-    data: Any
-
-
-def agent_steps(
-    client,
-    model,
-    messages,
-    *,
-    tools=TOOLS,
-    handlers=TOOL_HANDLERS,
-    system=SYSTEM,
-    max_tokens=MAX_TOKENS,
-    max_turns=MAX_TURNS,
-    approve=None,
-    stream=False,
-    **options,
-):
-    """Run the agent on `messages`, a list that ends with the user's turn, and yield a Step for each thing that happens.
+    """One thing that happened.
 
     | kind        | data                                                                                     |
     |-------------|------------------------------------------------------------------------------------------|
@@ -57,30 +40,39 @@ def agent_steps(
     | tool_use    | the block (a dict) of a call that is about to run                                        |
     | tool_result | its result (a dict); it is sent as it is when the loop goes on, so it can be edited      |
     | stop        | why the loop ended: the reply's stop_reason, or "max_turns"                              |
+    """
 
-    `approve(block)` is asked before each call: True runs it, False or a str (the reason) refuses it. Other keywords,
-    such as tool_choice, go into the request. Errors of the SDK pass through.
+    kind: str
+    data: Any
 
-    `messages` grows in place and is always a history that the API accepts: whatever ends the loop early (an exception,
-    Ctrl-C, the notebook's Stop button, closing the generator), each call in it has its answer.
+
+def agent_steps(
+    client: Any,
+    model: str,
+    messages: list,
+    *,
+    tools: list = TOOLS,
+    handlers: dict = TOOL_HANDLERS,
+    max_turns: int = MAX_TURNS,
+    approve: Callable[[dict], Any] | None = None,
+    stream: bool = False,
+    **options: Any,
+) -> Generator[Step, None, None]:
+    """Run the agent on `messages`, a list that ends with the user's turn, and yield a Step for each thing that happens.
+
+    `approve(block)` is asked before each call: True runs it; a string is the reason why not; anything else is a no.
+    Other keywords (system, max_tokens, tool_choice) go into the request. Errors of the SDK pass through.
+    `messages` grows in place. Whatever ends the loop (an error, Stop, closing the generator), each call has its answer.
     """
     for _ in range(max_turns):
-        request = {"model": model, "max_tokens": max_tokens, "system": system, "tools": tools, **options}
+        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": tools, **options}
         request["messages"] = normalize_messages(messages)
         yield Step("request", request)
-        if stream:
-            with client.messages.stream(**request) as events:
-                for text in events.text_stream:
-                    yield Step("text", text)
-                reply = events.get_final_message()
-        else:
-            reply = client.messages.create(**request)
+        reply = yield from _reply(client, request, stream)
 
-        content = [block.model_dump(mode="json", exclude_none=True) for block in reply.content]
-        turn = {"role": "assistant", "content": [block for block in content if not _is_blank(block)]}
+        turn, results = _plain(reply), []
         if turn["content"]:  # an empty turn would be refused
             messages.append(turn)
-        results = []
         try:
             yield Step("reply", reply)
             for block in _calls(turn):
@@ -95,14 +87,14 @@ def agent_steps(
             if results:
                 messages.append({"role": "user", "content": results})
 
-        goes_on = results and (reply.stop_reason not in CUT or reply.stop_reason in MENDABLE)
-        if not goes_on and reply.stop_reason != "pause_turn":  # a paused turn is sent back as it is
+        # A paused turn goes back as it is, and the model goes on with it.
+        if reply.stop_reason != "pause_turn" and (not results or reply.stop_reason in FINAL):
             yield Step("stop", reply.stop_reason)
             return
     yield Step("stop", "max_turns")
 
 
-def agent_loop(client, model, messages, **settings):
+def agent_loop(client: Any, model: str, messages: list, **settings: Any) -> Any:
     """Run agent_steps to its end and return the last reply (the SDK's Message). `messages` grows in place."""
     reply = None
     for step in agent_steps(client, model, messages, **settings):
@@ -111,9 +103,23 @@ def agent_loop(client, model, messages, **settings):
     return reply
 
 
-def _is_blank(block):
-    """A text without text, which the API would refuse to take back: what is left of a stream that broke off."""
-    return block["type"] == "text" and not block["text"].strip()
+def _reply(client, request, stream):
+    """Send the request. With stream, yield each piece of text as it arrives. Returns the SDK's Message."""
+    if not stream:
+        return client.messages.create(**request)
+    with client.messages.stream(**request) as events:
+        for text in events.text_stream:
+            yield Step("text", text)
+        return events.get_final_message()
+
+
+def _plain(reply):
+    """The assistant's turn as plain data, without empty texts, which the API would refuse to take back.
+
+    They are what is left of a stream that broke off.
+    """
+    content = [block.model_dump(mode="json", exclude_none=True) for block in reply.content]
+    return {"role": "assistant", "content": [b for b in content if b["type"] != "text" or b["text"].strip()]}
 
 
 def _calls(turn):
@@ -124,7 +130,9 @@ def _run(block, handlers, approve):
     verdict = True if approve is None else approve(block)
     if verdict is True:
         return run_tool(block, handlers)
-    return _refused(block, verdict or "The user did not allow this call.")
+    # Nothing of what came back goes into the history, unless it is a string; type() can't be fooled by __class__.
+    reason = str.__str__(verdict) if issubclass(type(verdict), str) else ""
+    return _refused(block, sendable(reason) if reason.strip() else NOT_ALLOWED)
 
 
 def _refused(block, why):

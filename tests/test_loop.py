@@ -1,6 +1,8 @@
 """The loop, run against the scripted model over real HTTP: nothing is mocked."""
 
 import json
+import re
+from unittest.mock import Mock
 
 import pytest
 
@@ -64,20 +66,14 @@ def test_an_unknown_tool_becomes_an_error_result_and_the_loop_goes_on(scripted, 
     assert reply.content[0].text == "I see."
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_whatever_a_handler_lets_through_every_call_has_its_answer(scripted, workspace, error):
+def test_whatever_a_handler_lets_through_every_call_has_its_answer(scripted, workspace):
     def interrupted(**_):
         raise KeyboardInterrupt
 
-    def refuses_to_say(block):
-        raise error
-
     client, model = scripted([[call("bash", command="1"), call("bash", command="2")]])
     messages = user()
-    handlers = {"bash": interrupted}
-    approve = None if error is KeyboardInterrupt else refuses_to_say
-    with pytest.raises(error):
-        agent_loop(client, model, messages, handlers=handlers, approve=approve)
+    with pytest.raises(KeyboardInterrupt):
+        agent_loop(client, model, messages, handlers={"bash": interrupted})
     assert [r["content"] for r in results(messages)] == ["(cancelled)", "(cancelled)"]
     assert valid(model, messages)
 
@@ -135,14 +131,75 @@ def test_the_turn_limit_ends_a_model_that_repeats_itself(scripted, workspace):
     assert valid(model, messages)
 
 
-@pytest.mark.parametrize(("verdict", "text"), [(False, "did not allow"), ("Ask me first.", "Ask me first.")])
-def test_a_call_that_is_not_approved_is_answered_and_not_run(scripted, workspace, verdict, text):
+class Hostile:
+    """Whatever it is asked, it raises; it even says that it is a string, by way of an error."""
+
+    def _raise(self, *_):
+        raise RuntimeError("do not ask")
+
+    __bool__ = __eq__ = __hash__ = __len__ = __str__ = __repr__ = __iter__ = _raise
+    __class__ = property(_raise)
+
+
+class Reason(str):
+    """A string with ideas of its own about what is in it."""
+
+    def __str__(self):
+        return ""
+
+    strip = __len__ = None
+
+
+NO = "The user did not allow this call."
+VERDICTS = [
+    (False, NO),
+    (None, NO),
+    (0, NO),
+    (1, NO),
+    ("", NO),
+    (" \n\t", NO),
+    ([], NO),
+    ({"ok": True}, NO),
+    (b"no", NO),
+    (re.match("t", "touch"), NO),
+    (Mock(spec=str), NO),
+    (Hostile(), NO),
+    ("Ask me first.", "Ask me first."),
+    (Reason("Ask me first."), "Ask me first."),
+    ("half: \ud83d", "half: \\ud83d"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "reason"), VERDICTS, ids=[str(n) for n in range(len(VERDICTS))])
+def test_a_call_is_run_only_if_approve_says_true_and_is_answered_whatever_else_it_says(
+    scripted, workspace, verdict, reason
+):
     client, model = scripted([call("bash", command="touch made"), "All right."])
     messages = user()
     agent_loop(client, model, messages, approve=lambda block: verdict)
     assert not (workspace / "made").exists()
-    assert text in results(messages)[0]["content"]
-    assert results(messages)[0]["is_error"] is True
+    [result] = results(messages)
+    assert (type(result["content"]), result["content"], result["is_error"]) == (str, reason, True)
+    assert json.loads(json.dumps(messages)) == messages
+    assert messages[-1]["content"][0]["text"] == "All right."
+    assert valid(model, messages[:-1])
+
+
+@pytest.mark.parametrize("error", [re.error("bad pattern"), SystemExit(1), KeyboardInterrupt()], ids=repr)
+def test_what_approve_raises_passes_through_and_every_call_has_its_answer(scripted, workspace, error):
+    def second_raises(block):
+        if "second" in block["input"]["command"]:
+            raise error
+        return True
+
+    client, model = scripted([[call("bash", command=f"echo {word}") for word in ("first", "second", "third")]])
+    messages = user()
+    with pytest.raises(type(error)):
+        agent_loop(client, model, messages, approve=second_raises)
+    first, *rest = results(messages)
+    assert "first" in first["content"]
+    assert [result["content"] for result in rest] == ["(cancelled)", "(cancelled)"]
+    assert valid(model, messages)
 
 
 def test_a_result_that_is_edited_before_the_loop_goes_on_is_what_is_sent(scripted, workspace):

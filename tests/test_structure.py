@@ -30,7 +30,7 @@ ROOMS = {
     "shell": {"calls", "bash", "workspace"},
     "dispatch": {"calls", "tools", "shell"},
     "messages": {"history"},
-    "loop": {"dispatch", "history", "messages"},
+    "loop": {"calls", "dispatch", "history", "messages"},
     "lab/api": {"history"},
     "lab/understudy": set(),
     "lab/conversation": {"lab/api"},
