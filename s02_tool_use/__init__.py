@@ -28,6 +28,7 @@ _HOME = {
     "safe_path": "workspace",
     "sandbox_status": "bash.sandbox",
     "use_workdir": "workspace",
+    "within": "workspace",
     "workdir": "workspace",
 }
 

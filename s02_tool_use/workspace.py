@@ -8,7 +8,10 @@ Left out: hard links, which no path shows, and bash, which only the operating sy
 import contextlib
 import os
 import stat
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
 
 from .calls.results import ToolError
 from .files.windows import windows_parts
@@ -22,26 +25,62 @@ FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
 
-_given = _root = None  # the workspace as use_workdir got it, and without links
+
+class _Workspace(NamedTuple):
+    given: Path  # as whoever chose it named it
+    root: Path  # without links
+
+
+_default: _Workspace | None = None  # of the process
+_own: ContextVar[_Workspace | None] = ContextVar("workspace", default=None)  # of one context: see within
 
 
 def use_workdir(path) -> Path:
-    """Make the folder `path` the workspace of this process; returns it, absolute and without links."""
-    global _given, _root
+    """Make the folder `path` the workspace of this process; returns it, absolute and without links.
+
+    Inside `within` it is chosen for what is inside alone. A turn of a chat, a check or a widget's tool is always inside
+    one of its own, so neither of the two moves the other's workspace.
+    """
+    global _default
+    chosen = _chosen(path)
+    if _own.get() is None:
+        _default = chosen
+    else:
+        _own.set(chosen)
+    return chosen.root
+
+
+@contextlib.contextmanager
+def within(path=None) -> Iterator[Path]:
+    """`with within(path):` has the folder `path` as its workspace, until it ends, and in this context alone.
+
+    Without a path it keeps the workspace of now, whatever is chosen elsewhere. A thread that is started inside sees the
+    default unless it runs in a copy of the context: `Thread(target=contextvars.copy_context().run, args=(function,))`.
+    """
+    before = _own.get()
+    inside = _chosen(path) if path is not None else before or _default or _chosen(workdir())
+    _own.set(inside)
+    try:
+        yield inside.root
+    finally:
+        _own.set(before)
+
+
+def _chosen(path):
     try:
         root = Path(path).resolve(strict=True)
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         raise ToolError(f"cannot use {path!r} as the workspace ({error}); name a folder that exists") from None
     if not root.is_dir():
         raise ToolError(f"cannot use {path!r} as the workspace: it is not a folder")
-    _given, _root = Path(os.path.abspath(path)), root
-    return root
+    return _Workspace(Path(os.path.abspath(path)), root)
 
 
 def workdir() -> Path:
-    """The workspace, absolute and without links; until use_workdir is called it is the current directory."""
+    """The workspace, absolute and without links; until one is chosen it is the current directory."""
+    here = _own.get() or _default
     try:
-        return _root or Path.cwd().resolve()
+        return here.root if here else Path.cwd().resolve()
     except OSError as error:
         raise ToolError(f"the current directory is gone ({error.strerror}); call use_workdir with a folder") from None
 
@@ -112,7 +151,8 @@ def _parts(name, root):
         parts.append(".")  # 'a.txt/' asks for a folder
     if name.startswith("/"):
         parts.insert(0, "/")
-        known = list(_given.parts) if _given else []
+        here = _own.get() or _default
+        known = list(here.given.parts) if here else []
         if known and parts[: len(known)] == known:
             parts[: len(known)] = [str(root)]  # the workspace by the name its user gave: /tmp/x on a Mac is a link
     return parts

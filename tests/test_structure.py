@@ -37,7 +37,7 @@ ROOMS = {
     "lab/rooms": {"workspace"},
     "lab/client": {"lab/api", "lab/understudy"},
     "lab/show": {"lab/api", "lab/client", "lab/conversation"},
-    "lab/sessions": {"dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
+    "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages", "history"}

@@ -1,5 +1,6 @@
 """Where a path leads, and how a file is opened and replaced there. More inputs stand in test_hostile_paths."""
 
+import contextvars
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir
+from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
 from s02_tool_use.files.opening import open_file, opened_parent
 from s02_tool_use.files.windows import windows_parts
 from s02_tool_use.workspace import workdir
@@ -250,12 +251,69 @@ def test_a_current_directory_that_is_gone_is_said(tmp_path):
     assert "call use_workdir" in done.stdout
 
 
-def test_threads_see_one_workspace(workspace):
+def in_a_thread(function):
+    """What `function()` returns in a thread."""
     seen = []
-    thread = threading.Thread(target=lambda: seen.append(workdir()))
+    thread = threading.Thread(target=lambda: seen.append(function()))
     thread.start()
     thread.join()
-    assert seen == [workspace.resolve()]
+    return seen[0]
+
+
+def test_threads_see_one_workspace(workspace):
+    assert in_a_thread(workdir) == workspace.resolve()
+
+
+def test_a_workspace_for_a_while_is_that_of_its_context_alone(workspace, tmp_path):
+    with within(tmp_path) as root:
+        assert root == workdir() == tmp_path.resolve()
+        assert safe_path(tmp_path / "a.txt") == tmp_path.resolve() / "a.txt"
+        assert in_a_thread(workdir) == workspace.resolve()
+        context = contextvars.copy_context()
+        assert in_a_thread(lambda: context.run(workdir)) == tmp_path.resolve()
+        with within(workspace):
+            assert workdir() == workspace.resolve()
+        assert workdir() == tmp_path.resolve()
+    assert workdir() == workspace.resolve()
+
+
+def test_a_workspace_for_a_while_ends_with_an_exception_too(workspace, tmp_path):
+    with pytest.raises(ZeroDivisionError), within(tmp_path):
+        1 / 0  # noqa: B018
+    assert workdir() == workspace.resolve()
+
+
+def test_use_workdir_inside_a_workspace_for_a_while_moves_nobody_else(workspace, tmp_path):
+    with within(workspace):
+        use_workdir(tmp_path)
+        assert workdir() == tmp_path.resolve()
+        assert in_a_thread(workdir) == workspace.resolve()
+    assert workdir() == workspace.resolve()
+
+
+def test_a_workspace_can_be_kept_as_it_is_by_the_name_that_it_was_given(workspace, tmp_path):
+    (tmp_path / "alias").symlink_to("work")
+    use_workdir(tmp_path / "alias")
+    with within():
+        in_a_thread(lambda: use_workdir(tmp_path))
+        assert safe_path(tmp_path / "alias" / "a.txt") == workspace.resolve() / "a.txt"
+    assert workdir() == tmp_path.resolve()
+
+
+def test_a_current_directory_can_be_kept_as_the_workspace(tmp_path):
+    code = (
+        "import os, s02_tool_use as s\n"
+        "with s.within() as root:\n    os.chdir('..'); print(s.workdir() == root)\n"
+        "print(s.workdir() == root.parent)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]
+
+
+def test_a_folder_that_is_not_there_is_no_workspace_for_a_while(workspace):
+    with pytest.raises(ToolError, match="name a folder that exists"), within("missing"):
+        pass
+    assert workdir() == workspace.resolve()
 
 
 @pytest.mark.parametrize(

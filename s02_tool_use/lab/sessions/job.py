@@ -3,9 +3,12 @@
 A Python thread cannot be ended from outside. What can be done is to raise an exception in it, at its next line.
 """
 
+import contextvars
 import ctypes
 import threading
 import time
+
+from ...workspace import within
 
 PAUSE = 0.1  # seconds in which most of what looks whether it should stop has seen it
 GRACE_SECONDS = 2.0  # seconds of interrupts
@@ -18,7 +21,9 @@ class Job:
         self.value = self.error = None
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._function, self._then = function, then
-        self.thread = threading.Thread(target=self._run, daemon=True)
+        with within():  # what runs keeps the workspace in which it began, whoever calls use_workdir meanwhile
+            context = contextvars.copy_context()
+        self.thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
         self.thread.start()
 
     def _run(self):

@@ -4,7 +4,6 @@ It works in a folder of its own, BASE, with a workspace in it and things around 
 where a path leads. Left out: what can be swapped between the check and the opening (notebook 04).
 """
 
-import contextlib
 import glob
 import itertools
 import os
@@ -181,13 +180,13 @@ class EscapeRoom:
     def try_path(self, p):
         """A Finding for each version in PATHS."""
         p = p.replace("BASE", str(self.base))
-        with _workspace(self.root):
+        with workspace.within(self.root):
             return [self._path(name, function, p) for name, function in PATHS.items()]
 
     def try_pattern(self, pattern):
         """A Finding for each version in GLOBS."""
         pattern = pattern.replace("BASE", str(self.base))
-        with _workspace(self.root):
+        with workspace.within(self.root):
             return [self._glob(name, function, pattern) for name, function in GLOBS.items()]
 
     def _path(self, version, function, p):
@@ -235,14 +234,3 @@ class EscapeRoom:
     def _said(self, error):
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return self._name(text)
-
-
-@contextlib.contextmanager
-def _workspace(root):
-    """The workspace of this process for a moment."""
-    before = workspace._given, workspace._root
-    try:
-        workspace.use_workdir(root)
-        yield
-    finally:
-        workspace._given, workspace._root = before

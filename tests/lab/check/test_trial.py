@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import workspace
+from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab.check import trial
 
 WIN = sys.platform == "win32"
@@ -178,29 +178,50 @@ def test_standard_input_is_the_old_one_afterwards():
     assert os.fstat(0) == before
 
 
-def test_the_workspace_and_the_current_folder_come_back(workspace):
-    from s02_tool_use.workspace import workdir
-
+def test_a_call_has_the_temporary_workspace_as_its_current_folder_and_both_come_back(workspace):
     folder = Path.cwd()
     with trial.temporary_workspace({"a.txt": "ä", "sub/b.txt": "b"}) as root:
-        assert workdir() == Path.cwd() == root.resolve()
-        assert (root / "a.txt").read_text(encoding="utf-8") == "ä"
+        assert workdir() == trial.call(Path.cwd).value == root.resolve()
+        assert trial.call(Path("a.txt").read_text, "utf-8").value == "ä"
         assert (root / "sub" / "b.txt").exists()
     assert (workdir(), Path.cwd()) == (workspace, folder)
     assert not root.exists()
 
 
-def test_a_workspace_that_was_never_chosen_is_not_chosen_afterwards(monkeypatch, tmp_path):
-    monkeypatch.setattr(workspace, "_root", None)
-    with trial.temporary_workspace():
-        pass
-    monkeypatch.chdir(tmp_path)
-    assert workspace.workdir() == tmp_path.resolve()
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a current folder for each thread")
+def test_the_current_folder_of_other_threads_stays_where_it_is():
+    folder = Path.cwd()
+    with trial.temporary_workspace() as root:
+        assert trial.call(Path.cwd).value == root
+        assert Path.cwd() == folder
+
+
+def test_where_the_process_has_one_current_folder_it_comes_back_as_well(monkeypatch):
+    monkeypatch.setattr(trial, "CLONE_FS", 0)  # as where nothing can be unshared
+    folder = Path.cwd()
+    with trial.temporary_workspace() as root:
+        assert trial.call(Path.cwd).value == root
+    assert Path.cwd() == folder
+
+
+def test_a_workspace_that_was_never_chosen_is_not_chosen_afterwards(tmp_path):
+    code = (
+        "import os, s02_tool_use as s; from s02_tool_use.lab.check import trial\n"
+        "with trial.temporary_workspace(): s.use_workdir('.')\n"
+        "os.chdir('..'); print(s.workdir())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(tmp_path.resolve().parent)
+
+
+def test_what_a_learners_function_chooses_as_workspace_ends_with_its_call(workspace, tmp_path):
+    with trial.temporary_workspace() as root:
+        assert trial.call(lambda: use_workdir(tmp_path)).value == tmp_path.resolve()
+        assert workdir() == root
+    assert workdir() == workspace
 
 
 def test_the_workspace_comes_back_after_an_exception(workspace):
-    from s02_tool_use.workspace import workdir
-
     with pytest.raises(ZeroDivisionError), trial.temporary_workspace():
         1 / 0  # noqa: B018
     assert workdir() == workspace

@@ -6,10 +6,13 @@ import time
 
 import pytest
 
+from s02_tool_use import use_workdir, workdir
+from s02_tool_use.lab import check
 from s02_tool_use.lab.api.rules import validate
 from s02_tool_use.lab.client.endpoint import connect
 from s02_tool_use.lab.sessions import session as sessions
 from s02_tool_use.lab.sessions.session import FAILED, STOPPED, Session
+from s02_tool_use.lab.widgets.escapes import EscapeRoom
 
 PATIENCE = 20  # seconds: a guard against hanging
 
@@ -101,6 +104,42 @@ def test_an_empty_message_is_not_sent(session):
     with pytest.raises(ValueError, match="nothing to send"):
         talk.send("  ")
     assert talk.messages == []
+
+
+# ---- the workspace of a turn
+
+
+def test_a_turn_keeps_its_workspace_while_checks_and_widgets_have_theirs(session, seen, workspace):
+    calls = [call("write_file", path=f"{number}.txt", content="x") for number in range(40)]
+    talk = session([calls, "Done."], ask_before=())
+    talk.send("Go.")
+    seen.wait_for("tool_use")
+    while talk.busy:
+        check.read(lambda text, limit: text)
+        with contextlib.closing(EscapeRoom()) as room:
+            room.try_path("../secret.txt")
+            room.try_pattern("*.txt")
+    assert not [data for kind, data in seen if kind == "tool_result" and "is_error" in data]
+    assert len(list(workspace.iterdir())) == 40
+
+
+def test_a_turn_keeps_the_workspace_in_which_it_began_and_the_next_one_has_the_new(session, seen, workspace, tmp_path):
+    write = call("write_file", path="a.txt", content="x")
+    talk = session([write, "Done.", write, "Done."])
+    for prompt in ("One.", "Two."):
+        talk.send(prompt)
+        seen.wait_for("question", 1 + (prompt == "Two."))
+        use_workdir(tmp_path)
+        talk.decide(True)
+        talk.join(PATIENCE)
+        assert [path.name for path in workspace.iterdir()] == ["a.txt"]
+        assert (tmp_path / "a.txt").exists() == (prompt == "Two.")
+
+
+def test_a_tool_that_chooses_a_workspace_moves_no_other_one(session, workspace, tmp_path):
+    handlers = {"glob": lambda pattern: str(use_workdir(tmp_path))}
+    ask(session([call("glob", pattern="*"), "Done."], handlers=handlers))
+    assert workdir() == workspace.resolve()
 
 
 # ---- asking

@@ -58,11 +58,10 @@ def _shop(extra):
 
     So a file that only one property is about cannot spoil the others.
     """
-    folder = Path.cwd().resolve()
+    folder = workspace.workdir()
     (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8")
     work = folder / "work"
     work.mkdir()
-    workspace.use_workdir(work)  # the check puts the old one back
     try:
         for name, content in (SHOP | extra).items():
             path = work / name
@@ -73,7 +72,8 @@ def _shop(extra):
                 os.mkfifo(path)
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        yield
+        with workspace.within(work):
+            yield
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

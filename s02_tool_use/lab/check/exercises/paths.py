@@ -6,6 +6,7 @@ Each case runs in an escape room like the notebook's, with a few files more.
 import os
 from pathlib import Path
 
+from ....workspace import workdir
 from ...rooms import build_room
 from ..exercise import Exercise, Property, Such
 from .files import A_REFUSAL, refusing
@@ -81,8 +82,8 @@ OUTSIDE = _Spot("'/.../base/*.txt'", "base/*.txt")
 
 
 def _in_the_room(yours, root, what):
-    """Call yours with the folder that `root` stands for; the room is built in the current folder when first needed."""
-    folder = Path.cwd().resolve()
+    """Call yours with the folder that `root` stands for; the room is built in the workspace when first needed."""
+    folder = workdir()
     base = folder / "base"
     if not base.exists():
         build_room(base)
@@ -109,7 +110,7 @@ def _room_refusing(yours, root, what):
 
 def _place(result, root, p):
     """The path that came out, as seen from the folder that holds the room."""
-    path, folder = Path(result), Path.cwd().resolve()
+    path, folder = Path(result), workdir()
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path
 
 
