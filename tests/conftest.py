@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 import s02_tool_use
+from s02_tool_use.calls import secrets
 
 # Examples that failed are not kept: the folder may belong to somebody else.
 settings.register_profile("hermetic", database=None)
@@ -26,6 +27,8 @@ for _name in _leaks():
 def no_leaks(monkeypatch):
     for name in _leaks():
         monkeypatch.delenv(name)
+    monkeypatch.setattr(secrets, "_files", set())  # what one test registers is none of the next one's business
+    monkeypatch.setattr(secrets, "_forms", ())
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ ROOMS = {
     "lab/understudy": set(),
     "lab/conversation": {"lab/api"},
     "lab/rooms": {"workspace"},
-    "lab/client": {"lab/api", "lab/understudy"},
+    "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"lab/api", "lab/client", "lab/conversation"},
     "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
@@ -43,7 +43,7 @@ ROOMS = {
     "lab/widgets": {"workspace", "tools", "dispatch", "messages", "history"}
     | {"lab/conversation", "lab/sessions", "lab/show"},
     "lab/terminal": {"dispatch", "loop", "workspace", "lab/client", "lab/sessions", "lab/show"},
-    "lab/start": {"bash", "lab/client"},
+    "lab/start": {"bash", "calls", "lab/client"},
     "__main__": {"lab/start"},
 }
 

@@ -7,8 +7,8 @@ import json
 import os
 import re
 
+from ...calls.secrets import CUT
 from .faults import printable
-from .recording import REMOVED
 
 SHOWN_CHARACTERS = 50  # characters of a value
 
@@ -49,9 +49,9 @@ def _is_id(place):
 
 def _fills(old, new):
     """Whether `new` can be the text from which a key was removed."""
-    if not (isinstance(old, str) and isinstance(new, str) and REMOVED in old):
+    if not (isinstance(old, str) and isinstance(new, str) and CUT in old):
         return False
-    return bool(re.fullmatch(".*".join(map(re.escape, old.split(REMOVED))), new, re.DOTALL))
+    return bool(re.fullmatch(".*".join(map(re.escape, old.split(CUT))), new, re.DOTALL))
 
 
 def _as_blocks(content, other):

@@ -7,6 +7,7 @@ import atexit
 import weakref
 from urllib.parse import urlsplit
 
+from ...calls.secrets import cut
 from ..api.server import Server
 from ..understudy.reply import Scripted, Understudy
 from . import settings
@@ -30,8 +31,8 @@ def connect(script=None, *, offline=False, record=None, replay=None):
     """
     if replay is not None:
         return _replayed(replay, script, record)
-    recorder = Recorder(record, settings.secrets()) if record is not None else None
-    found, where, note = ({}, "", "") if offline or script is not None else settings.in_force()
+    recorder = Recorder(record) if record is not None else None
+    found, where, note = settings.in_force(offline or script is not None)
     if script is not None:
         client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
         said = "Offline: no language model answers here, the lines of the script do."
@@ -41,7 +42,7 @@ def connect(script=None, *, offline=False, record=None, replay=None):
     else:
         client, model, by = _offline(Understudy(), recorder), Understudy.name, "rules"
         said = f"Offline: no language model answers here, rules do. {note}".strip()
-    print(f"{said} {recorder.begin(model, by)}" if recorder else said)
+    print(cut(f"{said} {recorder.begin(model, by)}" if recorder else said))
     return client, model
 
 
@@ -63,8 +64,9 @@ def _replayed(path, script, record):
     if script is not None:
         raise RecordingError("Give a script or replay=, not both: a replay answers from its file.")
     replay = Replay(path)
+    settings.in_force(offline=True)
     client = _offline(replay, replay)
-    print(replay.said)
+    print(cut(replay.said))
     return client, replay.name
 
 
@@ -80,15 +82,55 @@ def _client(watcher, **options):
     """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
     import anthropic
 
-    is_local = settings.is_local(options["base_url"])
-    if not is_local and watcher is None:
-        return anthropic.Anthropic(**options)
-    http_client = anthropic.DefaultHttpxClient(trust_env=not is_local)  # no proxy may catch what stays on this machine
+    # No proxy may catch what stays on this machine.
+    http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]))
     if watcher is not None:
         watcher.attach(http_client)
+    _wall_in(http_client)
     client = anthropic.Anthropic(**options, http_client=http_client)
     weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
     return client
+
+
+def _wall_in(http_client):
+    """Cut the keys out of each body that this httpx2 client sends, and of each that comes back in one piece.
+
+    Cut, not refused: a key in the history would be refused again with each request, and nobody could go on.
+    """
+    import httpx2
+
+    send = http_client.send
+
+    def without_keys(request, *, stream=False, **options):
+        body = request.read().decode(errors="surrogateescape")
+        if (clean := cut(body)) != body:
+            request = httpx2.Request(
+                request.method,
+                request.url,
+                headers={name: value for name, value in request.headers.items() if name != "content-length"},
+                content=clean.encode(errors="surrogateescape"),
+                extensions=request.extensions,
+            )
+        response = send(request, stream=stream, **options)
+        if stream and response.is_success:
+            return response
+        try:
+            text = response.read().decode(errors="surrogateescape")
+        except BaseException:
+            response.close()
+            raise
+        if (clean := cut(text)) != text:  # an endpoint that quotes the key, such as in an error
+            left_out = ("content-length", "content-encoding", "transfer-encoding")
+            response = httpx2.Response(
+                response.status_code,
+                headers=[(name, value) for name, value in response.headers.multi_items() if name not in left_out],
+                content=clean.encode(errors="surrogateescape"),
+                request=request,
+                extensions=response.extensions,
+            )
+        return response
+
+    http_client.send = without_keys
 
 
 def _live(found, where, recorder=None):

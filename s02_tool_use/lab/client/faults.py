@@ -4,6 +4,8 @@ Told by status and by class name: this module never imports the SDK. And `printa
 outside goes that a person is shown.
 """
 
+from ...calls.secrets import cut
+
 _WAIT = "Wait a moment, then send it again."
 
 # By HTTP status. {said} is the endpoint's own message.
@@ -69,11 +71,12 @@ _PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 
 
 
 def printable(text):
-    """`text` with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
-    text = text.replace("\r\n", "\n").translate(_PICTURES)
+    """`text` without a key, and with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
+    text = cut(text).replace("\r\n", "\n").translate(_PICTURES)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def shorten(text, most):
-    """`text`, or its first `most` characters and how many more there are."""
+    """`text`, or its first `most` characters and how many more there are. No piece of a key is left at the end."""
+    text = cut(text)
     return text if len(text) <= most else f"{text[:most]} ... {len(text) - most:,} more characters"

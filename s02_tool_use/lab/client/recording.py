@@ -4,7 +4,7 @@ The first line of a run says who answered and when. Then one line for each reque
 response has ended, so that a crash loses nothing that was complete. replay.py answers from it.
 
 Never in it: headers that were sent (the key is one of them), cookies, the address. Where a key stands in a body,
-because an endpoint echoed it or a tool printed it, the file has REMOVED instead.
+because an endpoint echoed it, it is cut out (calls/secrets.py).
 """
 
 import errno
@@ -16,9 +16,9 @@ import warnings
 from datetime import datetime, timezone
 from pathlib import Path
 
+from ...calls.secrets import cut
+
 FORMAT, VERSION = "s02_tool_use recording", 1
-REMOVED = "[key removed]"
-SHORTEST_SECRET = 8  # characters. A shorter "key" is a word such as "ollama", which may stand anywhere
 KEPT_HEADERS = ("content-type", "request-id", "retry-after")  # of a response; the others name accounts, or are cookies
 PIECES = ("text", "partial_json", "thinking")  # where a delta keeps its piece of a text
 
@@ -47,13 +47,12 @@ def file_named(path, option):
 
 
 class Recorder:
-    """Appends a run to the file `path`. What the file holds already stays. `secrets` are texts to keep out of it."""
+    """Appends a run to the file `path`. What the file holds already stays."""
 
-    def __init__(self, path, secrets=()):
+    def __init__(self, path):
         self.path = file_named(path, "record")
         runs = read(self.path, "record")[0] if _has_content(self.path) else []
         self.run = len(runs) + 1
-        self._secrets = sorted({text for text in secrets if len(text) >= SHORTEST_SECRET}, key=len, reverse=True)
         self._lock, self._numbers, self._failed = threading.Lock(), itertools.count(1), False
 
     def begin(self, model, answered_by):
@@ -99,9 +98,11 @@ class Recorder:
         return {**call, "request": _parsed(body.decode(errors="replace")) if body else None}
 
     def keep(self, line):
-        """Append one line, without secrets. What the system refuses is said once, and stops nothing."""
+        """Append one line, without keys. What the system refuses is said once, and stops nothing."""
+        if isinstance(line.get("events"), list):
+            _clean_pieces(line["events"])
         try:
-            self._append(self._clean(line))
+            self._append(cut(line))
         except OSError as error:
             if not self._failed:
                 self._failed = True
@@ -121,32 +122,21 @@ class Recorder:
                 file.truncate(end)  # half a line would make the whole file unreadable
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _clean(self, value):
-        if isinstance(value, str):
-            for secret in self._secrets:
-                value = value.replace(secret, REMOVED)
-        elif isinstance(value, list):
-            return [self._clean(item) for item in value]
-        elif isinstance(value, dict):
-            if self._secrets and isinstance(value.get("events"), list):
-                self._clean_pieces(value["events"])
-            return {self._clean(key): self._clean(item) for key, item in value.items()}
-        return value
 
-    def _clean_pieces(self, events):
-        """A stream cuts a text anywhere, so also inside a key. Such a text moves, cleaned, into its first piece."""
-        texts = {}
-        for event in events:
-            delta = event.get("delta")
-            for key in PIECES if isinstance(delta, dict) else ():
-                if isinstance(delta.get(key), str):
-                    texts.setdefault((event.get("index"), key), []).append(delta)
-        for (_, key), deltas in texts.items():
-            whole = "".join(delta[key] for delta in deltas)
-            if self._clean(whole) != whole:
-                for delta in deltas:
-                    delta[key] = ""
-                deltas[0][key] = self._clean(whole)
+def _clean_pieces(events):
+    """A stream cuts a text anywhere, so also inside a key. Such a text moves, cleaned, into its first piece."""
+    texts = {}
+    for event in events:
+        delta = event.get("delta")
+        for key in PIECES if isinstance(delta, dict) else ():
+            if isinstance(delta.get(key), str):
+                texts.setdefault((event.get("index"), key), []).append(delta)
+    for (_, key), deltas in texts.items():
+        whole = "".join(delta[key] for delta in deltas)
+        if (clean := cut(whole)) != whole:
+            for delta in deltas:
+                delta[key] = ""
+            deltas[0][key] = clean
 
 
 def _tee(response, then):

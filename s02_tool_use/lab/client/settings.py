@@ -1,7 +1,14 @@
 """The settings: what .env and the environment say about key, address and model, and what is wrong with it."""
 
+import contextlib
+import io
 import os
-from urllib.parse import urlsplit
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ...calls.secrets import cut, keep
 
 # The names under which a setting may stand. The first that is not empty wins.
 NAMES = {
@@ -13,6 +20,9 @@ NAMES = {
 STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
 PLACEHOLDER = "put-your-key-here"  # the key of .env.example
 NO_KEY = "not-needed"  # a local server takes any key, but the SDK sends nothing without one
+NO_SECRETS = (PLACEHOLDER, NO_KEY, "lm-studio")  # the last is what LM Studio's examples write
+SECRET_NAME = re.compile(r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+KEY_START = "sk-"  # how keys begin, and no model and no address
 QUOTES = "\"'`“”‘’«»"
 DEFAULT_URL = "https://api.anthropic.com"
 
@@ -20,14 +30,23 @@ DEFAULT_URL = "https://api.anthropic.com"
 class SettingsError(ValueError):
     """A setting that cannot work, in one sentence that says what to do. A notebook shows only that sentence."""
 
+    def __init__(self, sentence: str):
+        super().__init__(cut(sentence))
+
     def _render_traceback_(self):
         return [f"SettingsError: {self}"]
 
 
-def in_force():
-    """What decides, where it stands, and what to say if nothing does: ({role: (name, value)}, place, note)."""
-    note = "For a real one see .env.example."
-    if os.environ.get(STAY_OFFLINE):
+def in_force(offline: bool = False):
+    """What decides, where it stands, and what to say if nothing does: ({role: (name, value)}, place, note).
+
+    `offline`: nothing decides. The file .env and every secret are kept from the tools all the same: they are there.
+    """
+    note = "" if offline else "For a real one see .env.example."
+    keep(texts=secrets(os.environ.items()))
+    if offline or os.environ.get(STAY_OFFLINE):
+        with contextlib.suppress(SettingsError):
+            _dotenv()
         return {}, "", note
     file = _dotenv()
     for values, where in ((file, ".env"), (os.environ, "the environment")):
@@ -40,15 +59,21 @@ def in_force():
     return {}, "", note
 
 
-def secrets():
-    """Every key, token and password that stands in .env or in the environment, in use or not."""
-    for values in (_dotenv(), os.environ):
-        for role, name in ((role, name) for role, names in NAMES.items() for name in names):
-            value = (values.get(name) or "").strip(QUOTES + " ")
-            if role in ("key", "token") and value not in (PLACEHOLDER, NO_KEY):
-                yield value
-            elif role == "base_url" and "@" in value:
-                yield from filter(None, value.partition("://")[2].rpartition("@")[0].split(":", 1))
+def secrets(settings: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+    """Every key, token and password among these (name, value), in use or not, our own or for something else."""
+    for name, given in settings:
+        value = (given or "").strip(QUOTES + " ")
+        user, at, _ = value.partition("://")[2].partition("/")[0].rpartition("@")
+        if at:
+            password = user.partition(":")[2] or user
+            yield from (password, unquote(password))
+        elif value.startswith(KEY_START) or SECRET_NAME.search(name) and not os.path.isfile(value):
+            yield from () if value in NO_SECRETS else (value,)
+
+
+def lines(text: str) -> list[tuple[str, str]]:
+    """(name, value) of each line of a .env, also of those that are switched off by a #: an old key may still work."""
+    return re.findall(r"(?m)^[#\s]*(?:export\s+)?(\w+)[ \t]*[=:][ \t]*(.*?)(?:\s+#.*|\s*)$", text)
 
 
 def _found(values):
@@ -61,15 +86,23 @@ def _dotenv():
 
     try:
         path = find_dotenv(usecwd=True)
-        return dotenv_values(path, interpolate=False) if path else {}
+        if not path:
+            return {}
+        keep(path)
+        text = Path(path).read_text("utf-8-sig")  # once: it may be a pipe of a password manager
     except UnicodeDecodeError:
         raise SettingsError("The file .env is not UTF-8 text: save it again with the encoding UTF-8.") from None
     except OSError as error:
         raise SettingsError(f"The file .env cannot be read: {error.strerror}.") from None
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    keep(texts=secrets([*values.items(), *lines(text)]))
+    return values
 
 
 def clean(found, where, role):
     name, value = found.get(role, ("", ""))
+    if role in ("base_url", "model") and value.strip(QUOTES + " ").startswith(KEY_START):
+        raise SettingsError(f"{name} in {where} holds a key: move it behind API_KEY.")
     if value != value.strip():
         raise SettingsError(f"{name} in {where} has blanks around it: remove them.")
     if value and (value[0] in QUOTES or value[-1] in QUOTES):
@@ -88,19 +121,19 @@ def base_url_of(found, where):
     value = clean(found, where, "base_url")
     if not value:
         return DEFAULT_URL
-    name = found["base_url"][0]
+    name, shown = found["base_url"][0], re.sub(r"(?:(?<=//)|^)[^/]*@", "...@", value)  # its password is a secret too
     if not value.lower().startswith(("http://", "https://")):
         scheme = "http" if is_local(f"http://{value}") else "https"
-        raise SettingsError(f"{name} in {where} has no http:// or https://: write {scheme}://{value.split('://')[-1]}")
-    short = value.rstrip("/").removesuffix("/messages").removesuffix("/v1")
-    if short != value.rstrip("/"):
+        raise SettingsError(f"{name} in {where} has no http:// or https://: write {scheme}://{shown.split('://')[-1]}")
+    short = shown.rstrip("/").removesuffix("/messages").removesuffix("/v1")
+    if short != shown.rstrip("/"):
         raise SettingsError(f"{name} in {where} must end before /v1, which the client adds: write {short}")
     try:
         parts = urlsplit(value)
         if not parts.hostname or parts.port == 0:
             raise ValueError
     except ValueError:
-        raise SettingsError(f"{name} in {where} is not an address: {value}") from None
+        raise SettingsError(f"{name} in {where} is not an address: {shown}") from None
     return value
 
 
