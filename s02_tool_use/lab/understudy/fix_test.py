@@ -1,18 +1,33 @@
-"""How the understudy mends a failing test: run it, read what it says and what it calls, try changes, run it again.
+"""How the understudy fixes a failing test: run it, read what it calls, try one small change after the other.
 
-It tries what mutations.py lists, the likeliest first, takes back what does not help, and says how it went.
+It knows two slips, a wrong comparison (`>` for `>=`) and a wrong number (one off, or a zero too few), and understands
+nothing: a change after which fewer tests fail stays, any other is taken back. No test is ever changed.
 """
 
 import ast
+import contextlib
+import io
 import re
-from dataclasses import dataclass
+import tokenize
+from typing import NamedTuple
 
-from .mutations import changes, functions_named, names_used, without_tests
 from .plans import file_names, shown
-from .reports import failures_in
 from .toolbox import failed, output
 
 MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and the loop ends after 20
+FAILED = re.compile(r"^(?:FAIL|FAILED|ERROR):?\s+(?:\S+::)?([\w.]+)(?:\[.*?\])?(?: \(.*?\))?(?:(?::| -) ?(.*))?$", re.M)
+IMPORTED = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)|^import ([\w.]+)", re.M)
+SWAPS = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "==": "!=", "!=": "=="}
+
+
+class Change(NamedTuple):
+    """One line changed. `line` counts from 1; `rule` is a sentence of the README about the number compared with."""
+
+    path: str
+    line: int
+    old: str
+    new: str
+    rule: str = ""
 
 
 def run_tests(clause):
@@ -30,35 +45,54 @@ def fix_tests(clause):
     if not tests:
         return clause.t("I found no test file here, so there is nothing to run.", "这里没有测试文件，无法运行。")
     command, report = yield from run(clause, tests, clause.t("First I'll see what fails.", "先看看哪里失败。"))
-    failures = failures_in(report)
+    failures = failures_in(report, tests[0])
     if not failures and failed(report):
         said = shown(report)
         return clause.t(f"I cannot read what `{command}` said:\n{said}", f"我看不懂 `{command}` 的输出：\n{said}")
     if not failures:
-        said = shown(output(report))
-        return clause.t(f"No test fails.\n{said}", f"没有失败的测试。\n{said}")
-    known = yield from read_around(clause, tests, files, failures)
-    done, tried = [], 0
-    while failures and tried < MAX_TRIES:
-        change, report, count = yield from try_changes(clause, known, failures, command, MAX_TRIES - tried)
-        tried += count
+        return clause.t(f"No test fails.\n{shown(output(report))}", f"没有失败的测试。\n{shown(output(report))}")
+    checks, sources, rules = yield from read_around(clause, tests, files, next(iter(failures)))
+    done, tried, undo = [], [], []
+    while failures and len(tried) < MAX_TRIES:
+        likely = slips(sources, words_of(checks, next(iter(failures))), rules)
+        change = next((change for change in likely if change not in tried), None)
         if change is None:
             break
-        done.append((failures[0], change))
-        known.sources[change.path] = _with(known.sources[change.path], change)
-        failures = failures_in(report)
-    return _account(clause, command, done, failures, report, tried)
+        tried.append(change)
+        path, old, new = change.path, *edited_texts(sources[change.path], change)
+        say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") if undo else ""
+        say += f"{change.rule} " if change.rule else ""
+        say += clause.t(f"I'll change line {change.line} of {path}.", f"我修改 {path} 第 {change.line} 行。")
+        edit = clause.tools.call("edit", path=path, old_text=old, new_text=new)
+        *undone, result = yield say, [*undo, edit]
+        if any(map(failed, undone)):
+            return not_taken_back(clause, undone[0])
+        undo = []
+        if failed(result):
+            continue
+        say = clause.t("And run the tests again.", "再运行一次测试。")
+        (report,) = yield say, [clause.tools.call("run", command=command)]
+        left = failures_in(report, tests[0])
+        if left.keys() < failures.keys() and (left or not failed(report)):
+            test = next(name for name in failures if name not in left)
+            done.append(what_helped(clause, test, failures[test], change))
+            sources[path], failures = changed(sources[path], change), left
+        else:
+            undo = [clause.tools.call("edit", path=path, old_text=new, new_text=old)]
+    if undo:
+        (undone,) = yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
+        if failed(undone):
+            return not_taken_back(clause, undone)
+    return "\n".join([*done, how_it_ended(clause, command, report, failures, len(tried))])
 
 
 def find_tests(clause):
-    """The test files, and all files: those that the clause names, or those that are there."""
-    named = [path for path in clause.paths if "test" in path]
-    if named:
-        return named, clause.paths
+    """The test files, those that the clause names or all, and all files."""
     say = clause.t("I'll look which files there are.", "我先看看有哪些文件。")
     (listing,) = yield say, [clause.tools.call("files", pattern="*", folder="")]
     files = [] if failed(listing) else file_names(listing)
-    return [path for path in files if re.search(r"(^|/)(test_\w+|\w+_test|tests?)\.py$", path)], files
+    named = [path for path in clause.paths if "test" in path]
+    return named or [path for path in files if re.search(r"(^|/)(test_\w+|\w+_test|tests?)\.py$", path)], files
 
 
 def run(clause, tests, say):
@@ -72,148 +106,111 @@ def run(clause, tests, say):
     return command, report
 
 
-@dataclass
-class Known:
-    """What was read: the sources that may be changed, the names that each failing test uses, sentences with numbers."""
+def failures_in(report, file):
+    """{failing test: what it said}, in order. An error that ends the whole run counts as one, under the file's name."""
+    found = {name: said.strip() for name, said in FAILED.findall(report)}
+    if not found and "Traceback (most recent call last)" in report:
+        found[file] = next((line for line in reversed(output(report).splitlines()) if line.strip()), "")
+    return found
 
-    sources: dict
-    used: dict
-    rules: list
 
+def read_around(clause, tests, files, test):
+    """Read the tests, the modules that the failing one uses, and the README.
 
-def read_around(clause, tests, files, failures):
-    """Read the tests, then the modules that the failing ones call, and the README."""
-    say = clause.t(
-        f"{failures[0].test} fails. I'll read what it checks.", f"{failures[0].test} 失败了。我来看它检查什么。"
-    )
+    Returns the text of the tests, {path: source} of what may be changed, and the sentences of the README.
+    """
+    say = clause.t(f"{test} fails. I'll read what it checks.", f"{test} 失败了。我来看它检查什么。")
     results = yield say, [clause.tools.call("read", path=path) for path in tests]
-    read = dict(zip(tests, map(output, results), strict=True))
-    test = next((path for path in tests if f"def {failures[0].test}(" in read[path]), tests[0])
-    used = {failure.test: called_by(read[test], failure.test) for failure in failures}
-    modules = imported_files(read[test], {name for names in used.values() for name in names}, files)
-    texts = [path for path in files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
-    if not modules + texts:
-        return Known({test: read[test]}, used, [])
-    say = clause.t("It needs these: ", "它要用到：") + ", ".join(modules + texts)
-    results = yield say, [clause.tools.call("read", path=path) for path in modules + texts]
-    read = {p: output(text) for p, text in zip(modules + texts, results, strict=True) if not failed(text)}
-    rules = [(path, sentence) for path, text in read.items() for sentence in rules_in(path, text)]
-    return Known({path: read[path] for path in modules if path in read} or {test: read.get(test, "")}, used, rules)
+    checks = "\n".join(map(output, results))
+    words = {"*", *words_of(checks, test)}
+    imports = [(module or plain, names or plain) for module, names, plain in IMPORTED.findall(checks)]
+    used = [f"{module.replace('.', '/')}.py" for module, names in imports if words & set(re.findall(r"\w+|\*", names))]
+    sources = [path for name in used for path in files if f"/{path}".endswith(f"/{name}") and path not in tests]
+    readme = [path for path in files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
+    paths = list(dict.fromkeys(sources + readme))
+    say = clause.t("It needs these: ", "它要用到：") + ", ".join(paths)
+    results = (yield say, [clause.tools.call("read", path=path) for path in paths]) if paths else []
+    read = {path: output(result) for path, result in zip(paths, results, strict=True) if not failed(result)}
+    rules = [f'{path} says: "{line.strip("#-* ")}"' for path in readme for line in read.pop(path, "").splitlines()]
+    return checks, read, rules
 
 
-def called_by(source, test):
-    """The names that a test uses, and those of the helpers in its file."""
-    found = functions_named(source, [test])
-    names = [name for function, _ in found.values() for name in names_used(function)]
-    return list(dict.fromkeys(names)) or re.findall(r"\w+", source)
+def words_of(checks, test):
+    """The words of one test, or of the whole file if it holds no test of this name."""
+    function = re.search(rf"^ *def {re.escape(test)}\b.*?(?=^ *def |^[^\W\d]|\Z)", checks, re.M | re.S)
+    return set(re.findall(r"\w+", function[0] if function else checks))
 
 
-def imported_files(source, wanted, files):
-    """The files from which a source imports the names that are wanted."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return []
-    modules = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and {*wanted, "*"} & {alias.name for alias in node.names}:
-            modules.append(node.module or "")
-        elif isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names if (alias.asname or alias.name) in wanted]
-    paths = [f"{module.replace('.', '/')}.py" for module in modules]
-    if len(files) > 1:  # the whole list is known
-        paths = [next((file for file in files if file == path or file.endswith(f"/{path}")), None) for path in paths]
-    return list(dict.fromkeys(path for path in paths if path))
+def slips(sources, words, rules):
+    """The changes that are worth trying: comparisons before numbers, and first where the failing test calls."""
+    found = []
+    for path, source in sources.items():
+        lines, constants = f"{source}\n".split("\n"), dict(re.findall(r"^(\w+) = ([\d.]+)", source, re.M))
+        function = before = ""
+        with contextlib.suppress(tokenize.TokenError, SyntaxError):  # what is not Python is left alone
+            for kind, text, (row, start), (_, end), _ in tokenize.generate_tokens(io.StringIO(source).readline):
+                function, before = text if before == "def" else function, text
+                line, rule, meant = lines[row - 1], "", []
+                if text in SWAPS:
+                    compared = " ".join(constants.get(word, word) for word in re.findall(r"[\w.]+", line))
+                    rule = next((rule for rule in rules if numbers_in(rule) & numbers_in(compared)), "")
+                    meant = [SWAPS[text]]
+                elif kind == tokenize.NUMBER:
+                    value = ast.literal_eval(text)
+                    meant = [repr(value + 1), repr(value - 1), repr(value * 10)]
+                rank = text not in SWAPS, function not in words, not rule
+                found += [(rank, Change(path, row, line, line[:start] + new + line[end:], rule)) for new in meant]
+    return [change for _, change in sorted(found, key=lambda one: one[0])]
 
 
-def rules_in(path, text):
-    """Sentences with a number in them: of a README all, of a source those in comments and docstrings."""
-    if path.endswith(".py"):
-        text = "\n".join(re.findall(r"#.*|\"\"\".*?\"\"\"", text, re.S))
-    lines = [line.strip("#-*\"' \t") for line in text.splitlines()]
-    return [line for line in lines if re.search(r"\d", line)]
+def numbers_in(text):
+    return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", text)}
 
 
-def try_changes(clause, known, failures, command, most):
-    """Try one change after the other until fewer tests fail: what helped or None, the last report, how many tries."""
-    before, candidates = {failure.test for failure in failures}, []
-    for path, source in known.sources.items():
-        functions = without_tests(functions_named(source, known.used.get(failures[0].test, [])))
-        candidates += changes(path, source, functions, failures[0], known.rules)
-    candidates = sorted(candidates, key=lambda change: -change.score)[:most]
-    undo, report = [], ""
-    for count, change in enumerate(candidates, 1):
-        say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") if undo else ""
-        say += f"{change.rule} " if change.rule else ""
-        say += clause.t(
-            f"I'll change line {change.line} of {change.path}.", f"我修改 {change.path} 第 {change.line} 行。"
-        )
-        results = yield say, [*undo, edit_call(clause, known.sources[change.path], change)]
-        undo = []
-        if failed(results[-1]):
-            continue
-        say = clause.t("And run the tests again.", "再运行一次测试。")
-        (report,) = yield say, [clause.tools.call("run", command=command)]
-        after = {failure.test for failure in failures_in(report)}
-        if after < before and (after or not failed(report)):
-            return change, report, count
-        undo = [edit_call(clause, known.sources[change.path], change, back=True)]
-    if undo:
-        yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
-    return None, report, len(candidates)
-
-
-def _with(source, change):
+def changed(source, change):
     lines = source.split("\n")
-    lines[change.line - 1] = change.new
-    return "\n".join(lines)
+    return "\n".join([*lines[: change.line - 1], change.new, *lines[change.line :]])
 
 
-def edit_call(clause, source, change, back=False):
-    """The call that makes a change, or takes it back; with lines around it until the old text stands there once."""
-    lines, changed = source.split("\n"), _with(source, change).split("\n")
-    if back:
-        lines, changed = changed, lines
-    first, last = change.line - 1, change.line
-    while "\n".join(lines).count("\n".join(lines[first:last])) > 1 and (first > 0 or last < len(lines)):
-        first, last = max(first - 1, 0), min(last + 1, len(lines))
-    old, new = "\n".join(lines[first:last]), "\n".join(changed[first:last])
-    if last - first == 1:  # the indentation need not be shown
-        old, new = _trimmed("\n".join(lines), old, new)
-    return clause.tools.call("edit", path=change.path, old_text=old, new_text=new)
-
-
-def _trimmed(text, old, new):
-    indent = len(old) - len(old.lstrip())
-    if text.count(old[indent:]) == 1 and old[:indent] == new[:indent]:
-        return old[indent:], new[indent:]
+def edited_texts(source, change):
+    """The old and the new text of an edit, with lines around the change until each stands there once."""
+    before, after = source, changed(source, change)
+    old, new, around = change.old.strip(), change.new.strip(), 0
+    while before.count(old) > 1 or after.count(new) > 1:
+        around += 1
+        part = slice(max(change.line - 1 - around, 0), change.line + around)
+        old, new = ("\n".join(text.split("\n")[part]) for text in (before, after))
     return old, new
 
 
-def _account(clause, command, done, failures, report, tried):
-    """What was found, what was changed, and how: from the results, and without a claim to have understood it."""
-    parts = []
-    for failure, change in done:
-        why = f" {change.rule}" if change.rule else ""
-        parts.append(
-            clause.t(
-                f"{failure.test} failed: {failure.message}.\nIn {change.path}, line {change.line}, I changed "
-                f"`{change.old.strip()}` to `{change.new.strip()}`.{why}",
-                f"{failure.test} 失败：{failure.message}。\n在 {change.path} 第 {change.line} 行，我把 "
-                f"`{change.old.strip()}` 改成了 `{change.new.strip()}`。{why}",
-            )
-        )
+# What it says: from the results, and without a claim to have understood them
+
+
+def what_helped(clause, test, said, change):
+    old, new, why = change.old.strip(), change.new.strip(), f" {change.rule}" if change.rule else ""
+    return clause.t(
+        f"{test} failed: {said}.\nIn {change.path}, line {change.line}, I changed `{old}` to `{new}`.{why}",
+        f"{test} 失败：{said}。\n在 {change.path} 第 {change.line} 行，我把 `{old}` 改成了 `{new}`。{why}",
+    )
+
+
+def how_it_ended(clause, command, report, failures, tried):
+    names, changes = ", ".join(failures), f"change{'s' * (tried != 1)}"
     if failures:
-        names = ", ".join(failure.test for failure in failures)
-        parts.append(
-            clause.t(
-                f"Still failing: {names}. I tried {tried} small changes and took back those that did not help. I only "
-                "know common slips, such as < for <=; this one I do not know.",
-                f"仍然失败：{names}。试了 {tried} 个小改动，没有用的都已撤回。我只认识常见的小错误，例如把 <= 写成 <。",
-            )
+        return clause.t(
+            f"Still failing: {names}. I tried {tried} small {changes} and took back those that did not help. "
+            "I only know common slips, such as < for <=; this one I do not know.",
+            f"仍然失败：{names}。试了 {tried} 个小改动，没有用的都已撤回。我只认识常见的小错误，例如把 <= 写成 <。",
         )
-    else:
-        last = next((line for line in reversed(output(report).splitlines()) if line.strip()), "")
-        tries = clause.t(f"{tried} change{'s' * (tried != 1)} tried", f"共试了 {tried} 个改动")
-        parts.append(clause.t(f"Now `{command}` says: {last} ({tries})", f"现在 `{command}` 显示：{last}（{tries}）"))
-    return "\n".join(parts)
+    last = next((line for line in reversed(output(report).splitlines()) if line.strip()), "")
+    return clause.t(
+        f"Now `{command}` says: {last} ({tried} {changes} tried)",
+        f"现在 `{command}` 显示：{last}（共试了 {tried} 个改动）",
+    )
+
+
+def not_taken_back(clause, result):
+    return clause.t(
+        f"A change that did not help could not be taken back, so look at the file: {result}",
+        f"一个没有用的改动无法撤回，请检查文件：{result}",
+    )
