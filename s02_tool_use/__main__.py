@@ -10,7 +10,7 @@ import sys
 
 HELP = """\
 python3 -m s02_tool_use            opens the notebooks in JupyterLab; what follows goes to JupyterLab
-python3 -m s02_tool_use test       runs all tests, the notebooks included; what follows goes to pytest
+python3 -m s02_tool_use test       runs all tests, the notebooks included, on all cores; what follows goes to pytest
 python3 -m s02_tool_use chat       the agent in a terminal; its workspace is the current folder
 python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
@@ -19,7 +19,16 @@ The first start makes .venv beside the package and installs into it. On Windows:
 CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.argv[1:]))"
 COMMANDS = {
     "lab": ["-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab"],
-    "test": ["-m", "pytest"],
+    # All that the settings in pyproject.toml leave out; paths that follow take the place of testpaths.
+    "test": [
+        "-m",
+        "pytest",
+        "--nbval",
+        "-o",
+        "norecursedirs=sample node_modules .*",
+        "-o",
+        "testpaths=tests notebooks",
+    ],
     "chat": ["-c", CALL.format("terminal")],
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],

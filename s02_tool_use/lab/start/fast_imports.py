@@ -13,12 +13,26 @@ import runpy
 import sys
 
 # None makes the import fail as if the package were not there, a case that jsonschema expects.
-sys.modules.setdefault("rfc3987_syntax", None)
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def pytest_configure(config):
     """Under pytest the notebooks run offline, whatever .env names: the kernels that nbval starts inherit this."""
     os.environ["S02_OFFLINE"] = "1"
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """On several cores one process runs all cells of a notebook, in order, and all tests of a file of tests/machine,
+    which share what they started; the cases of one test stay together too. Groups, as xdist 3.8 has them, pytest 9.2
+    no longer sees."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            return file if file.endswith(".ipynb") or "/machine/" in file else nodeid.partition("[")[0]
+
+    return Scheduling(config, log)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import socket
 import sys
 from pathlib import Path
 
-c = get_config()  # noqa: F821  (Jupyter puts it here)
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  (Jupyter puts it here)
 
 c.ServerApp.root_dir = str(Path(__file__).resolve().parents[3])  # the notebooks link to the modules beside them
 c.LabApp.default_url = "/lab/tree/notebooks/00_start_here.ipynb"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from refresh import nbformat, runner
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
