@@ -7,12 +7,11 @@ import codecs
 import os
 
 from .calls.results import ToolError
-from .files.edits import find_places, hint, refuse_mixture, replaced
+from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
 from .files.opening import locked, open_file, opened_parent, replace
 from .files.patterns import find
 
 MAX_SHOWN_BYTES = 50_000  # bytes of a file at once: about 12,000 tokens
-MAX_EDITED_BYTES = 200_000_000  # bytes: an edit holds the file in memory, twice
 MAX_MATCHES = 500  # names of a glob
 PIECE_BYTES = 8192  # bytes read at a time: a few lines of a big file cost one read
 
@@ -96,19 +95,20 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
                 raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
             raw = file.read()
         refuse_mixture(raw, new, path)
-        places = find_places(raw, old, replace_all)
-        if not places:
-            raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
-        lines = ", ".join(str(raw.count(b"\n", 0, start) + 1) for start, _ in places[:10])
-        where = f"{len(places)} place{'s' * (len(places) > 1)} (line {lines}{', ...' * (len(places) > 10)})"
-        if len(places) > 1 and not replace_all:
-            raise ToolError(
-                f"old_text is in {path!r} at {where}; add text around it until it is unique, or use replace_all"
-            )
-        result = replaced(raw, places, new)
-        if result == raw:
-            raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
-        replace(folder, name, result, path, seen)
+        count, lines, result = edited(raw, old, new, replace_all)
+        if result != raw:
+            replace(folder, name, result, path, seen)
+    # What is said takes its time too, and no other edit has to wait for it.
+    shown = ", ".join(map(str, lines)) + ", ..." * (count > len(lines))
+    where = f"{count} place{'s' * (count > 1)} (line {shown})"
+    if not count:
+        raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
+    if count > 1 and not replace_all:
+        raise ToolError(
+            f"old_text is in {path!r} at {where}; add text around it until it is unique, or use replace_all"
+        )
+    if result == raw:
+        raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
     return f"Edited {path}: {where}"
 
 

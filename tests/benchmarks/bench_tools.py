@@ -4,6 +4,8 @@ Prints the ratios of one run and ends with 1 if one is over what it must hold: p
 """
 
 import asyncio
+import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -15,12 +17,14 @@ from pathlib import Path
 from anthropic import beta_tool
 from anthropic.lib.tools.agent_toolset import AgentToolContext, beta_glob_tool, beta_read_tool
 
-from s02_tool_use import run_bash, run_edit, run_glob, run_read, run_tool, run_write, use_workdir
+from s02_tool_use import ToolError, run_bash, run_edit, run_glob, run_read, run_tool, run_write, use_workdir
 from s02_tool_use.bash.sandbox import sandbox_status
 
 GIB = 1 << 30
 FOLDERS, FILES = 1665, 100_000  # about a fifth of the files are .py
 MAX_GROWTH = 1 << 20  # bytes
+MIB_30 = 30 << 20
+EDIT_SECONDS, EDIT_RATIO, EDIT_MEMORY = 1, 50, 4  # at most 1 s, or 50 x bytes.replace; and 4 x the file in memory
 
 failures = []
 
@@ -30,6 +34,8 @@ def main():
         work = use_workdir(folder)
         asyncio.run(read(work))
         asyncio.run(glob(work))
+    with tempfile.TemporaryDirectory() as folder:
+        edit(use_workdir(folder))
     dispatch()
     with tempfile.TemporaryDirectory() as folder:
         use_workdir(folder)
@@ -151,6 +157,83 @@ def dispatch():
     block = {"type": "tool_use", "id": "toolu_01", "name": "empty", "input": {"path": "a.txt"}}
     best = fastest(60, 2000, ours=lambda: run_tool(block, handlers), sdk=lambda: tool.call(block["input"]))
     table("call an empty tool", asyncio.run(best), "us", sdk=1)
+
+
+def filled(unit):
+    return unit * (MIB_30 // len(unit))
+
+
+NEAR = "some line of texts that is much alike, number 1234567"
+
+# name: (what the file is made of, old_text, new_text, replace_all)
+EDITS = {
+    "one hit": (lambda: filled(b"x" * 40 + b"\n") + b"one", "one", "two", False),
+    "every comma": (lambda: filled(b"a,"), ",", ";", True),
+    "every comma, shorter": (lambda: filled(b"a,b"), ",", "", True),
+    "a miss, short CRLF lines": (lambda: filled(b"a\r\n"), "zz\nz", "y", False),
+    "every CRLF line": (lambda: filled(b"a\r\n"), "a\n", "b\n", True),
+    "every \\r of CRLF": (lambda: filled(b"a\r\n"), "\r", "", True),
+    "a miss, both line ends": (lambda: filled(b"a\r\nb\n"), "zz\nz", "y", False),
+    "too many, both line ends": (lambda: filled(b"a\r\na\n"), "a\n", "b\n", True),
+    "many, both line ends": (lambda: filled(b"a" * 30 + b"\r\nb" * 2 + b"a\n"), "a\n", "cc\n", True),
+    "near misses": (lambda: filled(b"some line of text that is much alike, number 1234567\n" * 4), NEAR, "x", False),
+    "near misses, long lines": (lambda: filled(b"ab" * 99 + b"\n"), "ba" * 98 + "x", "x", False),
+    "overlapping": (lambda: filled(b"a"), "aa", "b", False),
+    "overlapping, long": (lambda: filled(b"a"), "a" * (1 << 20), "b", False),
+    "not UTF-8 at its end": (lambda: filled("\U0001f600 text\n".encode()) + b"\xff", "text", "\xe9", True),
+    "an accent in wide text": (lambda: filled(b"text\n") + "\U0001f600".encode(), "text", "t\xe9xt", True),
+}
+
+PEAK = """
+import json, resource, sys
+import s02_tool_use as s
+
+def peak():
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on a Mac
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+s.use_workdir(sys.argv[1])
+old, new, replace_all = json.load(sys.stdin)
+s.run_write("small.txt", old)
+for call in [(old, new + "0"), ("zzzzz", "")]:  # a miss loads what a hint needs
+    try:
+        s.run_edit("small.txt", *call)
+    except s.ToolError:
+        pass
+before = peak()
+try:
+    s.run_edit("big.txt", old, new, replace_all)
+except s.ToolError:
+    pass
+print(peak() - before)
+"""
+
+
+def edit(work):
+    print("\nedit 30 MiB, hit or miss")
+    big = work / "big.txt"
+    for name, (make, old, new, replace_all) in EDITS.items():
+        raw, ours, bare = make(), [], []
+        for _ in range(2):
+            big.write_bytes(raw)
+            started = time.perf_counter()
+            with contextlib.suppress(ToolError):
+                run_edit("big.txt", old, new, replace_all)
+            ours.append(time.perf_counter() - started)
+            started = time.perf_counter()
+            raw.replace(old.encode(), new.encode())
+            bare.append(time.perf_counter() - started)
+        big.write_bytes(raw)
+        command, call = [sys.executable, "-c", PEAK, work], json.dumps([old, new, replace_all])
+        grown = int(subprocess.run(command, input=call, capture_output=True, text=True, check=True).stdout) / len(raw)
+        seconds, ratio = min(ours), min(ours) / min(bare)
+        print(
+            f"  {name:28} {seconds * 1000:7.0f} ms   {ratio:6.1f} x bytes.replace   {grown:4.1f} x the file in memory"
+        )
+        if seconds > max(EDIT_SECONDS, EDIT_RATIO * min(bare)) or grown > EDIT_MEMORY:
+            failures.append(f"edit, {name}: {seconds:.1f} s, {ratio:.1f} x bytes.replace, {grown:.1f} x the file")
+    big.unlink()
 
 
 async def others(work):
