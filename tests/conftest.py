@@ -1,6 +1,8 @@
 """Hermetic tests: no key, endpoint or .env of the machine leaks in, and every workspace is a temporary folder."""
 
 import os
+import signal
+import threading
 
 import pytest
 from hypothesis import settings
@@ -56,3 +58,15 @@ def scripted():
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+def ctrl_c():
+    """A function that sends Ctrl-C to this process as soon as an event is set."""
+
+    def send(event):
+        threading.Thread(target=lambda: event.wait(20) and os.kill(os.getpid(), signal.SIGINT), daemon=True).start()
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may have it ignored
+    yield send
+    signal.signal(signal.SIGINT, before)

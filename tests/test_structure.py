@@ -39,7 +39,7 @@ ROOMS = {
     "lab/show": {"lab/api", "lab/client", "lab/conversation"},
     "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
-    | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/show"},
+    | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages", "history"}
     | {"lab/conversation", "lab/sessions", "lab/show"},
     "lab/terminal": {"dispatch", "loop", "workspace", "lab/client", "lab/sessions", "lab/show"},

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+from ..sessions.job import Stopped
 from ..show import page
 from . import record, trial
 
@@ -88,7 +89,7 @@ RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
 
 
 class Exercise:
-    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Never raises.
+    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Raises nothing but Stopped.
 
     takes:     how the learner's function is called, such as "my_bash(command)"; the first line of the help.
     files:     name -> text, what the temporary workspace holds.
@@ -116,7 +117,10 @@ class Exercise:
             line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
             return self._verdict([line])
         trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), bool(function))
-        return self._verdict(trial.lines())
+        try:
+            return self._verdict(trial.lines())
+        except KeyboardInterrupt:
+            raise Stopped(f"{self.name}: stopped, and what it ran as well. Nothing was judged.") from None
 
     def _verdict(self, lines):
         verdict = Verdict(self.name, lines)

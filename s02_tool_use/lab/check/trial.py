@@ -4,29 +4,27 @@ It is no sandbox: the code is the reader's own and runs in the reader's own proc
 """
 
 import contextlib
-import contextvars
 import ctypes
 import io
 import linecache
 import os
 import sysconfig
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from ... import workspace
+from ..sessions.job import PAUSE_SECONDS, Job
 
 DEADLINE_SECONDS = 3.0  # for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
-GRACE_SECONDS = 1.0  # in which a stopped call may end before it is left behind
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
 CLONE_FS = 0x200  # unshare(2): a current folder of its own for the thread that asks
 
 
-class Stopped(BaseException):
+class Enough(BaseException):
     """Raised inside a call that is over its deadline. Not an Exception, so that `except Exception` lets it pass."""
 
 
@@ -47,48 +45,35 @@ def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
     trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
     deadline, which ends a call that waits for input.
     """
-    outcome, inside = Outcome(), threading.Event()
 
     def work():
-        inside.set()
-        try:
-            try:
-                _go_to(workspace.workdir())
-                outcome.value = function(*args)
-            except Stopped:
-                pass
-            except BaseException as error:  # SystemExit and KeyboardInterrupt too: they are the learner's, not ours
-                outcome.error = error
-            finally:
-                inside.clear()
-        except Stopped:  # it came a moment too late
-            inside.clear()
+        _go_to(workspace.workdir())
+        return function(*args)
 
-    # With the context of the caller: what it has set for itself holds for the function as well.
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
-    printed, late, stopped = io.StringIO(), "", True
+    printed, late = io.StringIO(), ""
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        thread.start()
+        job = Job(work)
         try:
-            late = _wait(thread, deadline)
-        finally:
-            if thread.is_alive():
+            late = _wait(job, deadline)
+        finally:  # Ctrl-C and the notebook's Stop button too
+            if not job.done:
                 if stdin is not None:
                     stdin.close()
-                    thread.join(GRACE_SECONDS)  # what waited for input alone now ends by itself
-                stopped = _stop(thread, inside)
+                    job.wait(PAUSE_SECONDS)  # what waited for input alone now ends by itself
+                # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there
+                # is a place that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
+                job.stop(exception=Enough, pause=0.01).join()
     if late:
-        late += ": stopped" if stopped else ": stopped in vain, it still runs until the kernel is restarted"
+        late += ": stopped" if job.done else ": stopped in vain, it still runs until the kernel is restarted"
         return Outcome(late=late)
-    return Outcome(outcome.value, outcome.error, printed=printed.getvalue())
+    return Outcome(job.value, job.error, printed=printed.getvalue())
 
 
-def _wait(thread, seconds):
-    """Wait until the thread ends: "", or why it must be stopped."""
+def _wait(job, seconds):
+    """Wait until the job ends: "", or why it must be stopped."""
     end, full = time.monotonic() + seconds, _memory() + MEMORY_BYTES
-    while thread.is_alive():
-        thread.join(0.05)  # in short steps: on Windows nothing interrupts a long one
-        if time.monotonic() > end + min(_starved(thread), 9 * seconds):
+    while not job.wait(0.05):  # in short steps: on Windows nothing interrupts a long one
+        if time.monotonic() > end + min(_starved(job.thread), 9 * seconds):
             return f"no answer after {seconds:.0f} seconds"
         if _memory() > full:
             return "no answer, and a gigabyte of memory used"
@@ -109,20 +94,6 @@ def _memory():
     except ImportError:
         return 0
     return psutil.Process().memory_info().rss
-
-
-def _stop(thread, inside):
-    """Throw Stopped into the thread until it ends. False if it does not: it sleeps, or waits outside Python.
-
-    Again and again, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is
-    a place that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
-    """
-    end = time.monotonic() + GRACE_SECONDS
-    while inside.is_set() and time.monotonic() < end:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
-        thread.join(0.01)
-    thread.join(0 if inside.is_set() else GRACE_SECONDS)
-    return not thread.is_alive()
 
 
 def own_line(error, function):

@@ -10,8 +10,15 @@ import time
 
 from ...workspace import within
 
-PAUSE = 0.1  # seconds in which most of what looks whether it should stop has seen it
-GRACE_SECONDS = 2.0  # seconds of interrupts
+PAUSE_SECONDS = 0.1  # in which most of what looks whether it should stop has seen it
+GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, or the notebook's Stop, as one sentence that says all: a cell shows it without a traceback."""
+
+    def _render_traceback_(self):  # asked by IPython
+        return [str(self)]
 
 
 class Job:
@@ -24,17 +31,22 @@ class Job:
         with within():  # what runs keeps the workspace in which it began, whoever calls use_workdir meanwhile
             context = contextvars.copy_context()
         self.thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
-        self.thread.start()
+        try:
+            self.thread.start()
+        except KeyboardInterrupt:  # nobody has this object yet
+            self.stop()
+            raise
 
     def _run(self):
         try:
             try:
                 self.value = self._function()
-            finally:
-                with self._lock:  # from here on nobody interrupts
-                    self._ended.set()
-        except BaseException as error:  # KeyboardInterrupt too
-            self.error = error
+            except BaseException as error:  # KeyboardInterrupt too
+                self.error = error
+            with self._lock:  # from here on nobody interrupts
+                self._ended.set()
+        except BaseException as error:  # it came a moment too late
+            self.error = self.error or error
             self._ended.set()
         self._then(self)
 
@@ -42,21 +54,41 @@ class Job:
     def done(self):
         return self._ended.is_set()
 
-    def stop(self, seconds=GRACE_SECONDS, give_up=lambda: None):
-        """Ask it to end: at once, if it looks; else by interrupts. After `seconds` it is left alone: `give_up()`."""
-        threading.Thread(target=self._stop, args=(seconds, give_up), daemon=True).start()
+    def wait(self, seconds):
+        """Wait until it has ended; returns `done`. Never by Thread.join: in CPython 3.11, after one that Ctrl-C has
+        interrupted, is_alive() says False.
+        """
+        return self._ended.wait(seconds)
 
-    def _stop(self, seconds, give_up):
-        end = time.monotonic() + seconds
-        while not self._ended.wait(PAUSE) and time.monotonic() < end:
-            self._interrupt()
-        if not self._ended.is_set():
+    def join(self, seconds=None):
+        """Wait until `then` has been told as well. Ctrl-C meanwhile stops what runs."""
+        try:
+            self.thread.join(seconds)
+        except KeyboardInterrupt:
+            self.stop()
+            raise Stopped("Stopped.") from None
+
+    def stop(self, give_up=lambda: None, *, exception=KeyboardInterrupt, pause=PAUSE_SECONDS):
+        """Ask it to end: at once, if it looks; else by interrupts. After GRACE_SECONDS it is left alone: `give_up()`.
+
+        Returns at once, with the thread that does this, so that a second Ctrl-C changes nothing.
+        """
+        stopping = threading.Thread(target=self._stop, args=(give_up, exception, pause), daemon=True)
+        stopping.start()
+        return stopping
+
+    def _stop(self, give_up, exception, pause):
+        end = time.monotonic() + GRACE_SECONDS
+        while not self._ended.wait(pause) and time.monotonic() < end:
+            with self._lock:
+                if not self.done:
+                    interrupt(self.thread, exception)  # may reach a thread that it is just starting, so again and again
+        if self.done:
+            self.thread.join(GRACE_SECONDS)
+        else:
             give_up()
 
-    def _interrupt(self):
-        """Raise KeyboardInterrupt in it, at its next line of Python. What waits outside Python wakes up first."""
-        with self._lock:
-            if not self.done:
-                # May reach a thread that it is just starting, instead of itself (CPython); so it is done again.
-                interrupt = ctypes.py_object(KeyboardInterrupt)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), interrupt)
+
+def interrupt(thread, exception=KeyboardInterrupt):
+    """Raise `exception` in a thread, at its next line of Python. What waits outside Python wakes up first."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))

@@ -12,11 +12,10 @@ from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import departures
-from .job import Job
+from .job import Job, Stopped
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-GRACE_SECONDS = 2.0  # seconds in which a turn that is to stop may end; then it is left behind
 NOT_ALLOWED = "The user did not allow this call."
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
@@ -91,7 +90,7 @@ class Session:
             if turn is not None and not turn.stopping:
                 turn.stopping = True
                 turn.decided.set()
-                turn.job.stop(GRACE_SECONDS, turn.abandon)
+                turn.job.stop(turn.abandon)
 
     def reset(self):
         """Forget the conversation, and what was allowed in it."""
@@ -101,10 +100,14 @@ class Session:
         self.always.clear()
 
     def join(self, seconds=30):
-        """Wait until the turn that is going on has ended."""
+        """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
         turn = self._turn
         if turn is not None:
-            turn.over.wait(seconds)
+            try:
+                turn.over.wait(seconds)
+            except KeyboardInterrupt:
+                self.stop()
+                raise Stopped(WHY[STOPPED]) from None
 
 
 class _ChatTurn:

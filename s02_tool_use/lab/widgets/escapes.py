@@ -202,7 +202,7 @@ class EscapeRoom:
     def _glob(self, version, function, pattern):
         before = self._name(os.path.join(self.root, pattern))
         job = Job(lambda: sorted(itertools.islice(function(self.root, pattern), MOST_NAMES)))
-        job.thread.join(DEADLINE_SECONDS)
+        job.join(DEADLINE_SECONDS)
         if not job.done:
             job.stop()
             return Finding(

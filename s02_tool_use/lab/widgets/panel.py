@@ -9,7 +9,7 @@ import functools
 
 import ipywidgets
 
-from ..sessions.job import Job
+from ..sessions.job import Job, Stopped
 from ..show import page
 
 
@@ -75,7 +75,7 @@ class Panel(ipywidgets.VBox):
 
         self._job = Job(function, lambda job: self.post(finish, job))
         if self._loop is None:  # nobody would draw later
-            self._job.thread.join()
+            self._job.join()
 
     def stop(self):
         """Stop what is running, as Ctrl-C would."""
@@ -113,6 +113,9 @@ def guarded(method):
             method(self)
         except Exception as error:
             self.complain(sentence_for(error))
+        except KeyboardInterrupt:
+            self.complain("Stopped.")
+            raise Stopped("Stopped.") from None
 
     return callback
 

@@ -2,6 +2,9 @@
 
 import copy
 import itertools
+import sys
+import threading
+import time
 
 import pytest
 
@@ -18,6 +21,8 @@ from s02_tool_use.lab.check.exercise import (
     shown,
     text_with,
 )
+from s02_tool_use.lab.sessions.job import Stopped
+from s02_tool_use.workspace import workdir
 
 READ = (1, "Some words")
 
@@ -249,7 +254,23 @@ def test_such_says_what_it_is_like():
 
 
 def test_the_learners_workspace_is_back_after_a_check(workspace):
-    from s02_tool_use.workspace import workdir
-
     doubled()(lambda n: n)
+    assert workdir() == workspace
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_during_a_check_ends_the_learners_loop_too_and_is_one_sentence(ctrl_c, workspace):
+    trial._memory()  # imports psutil, and an import is no good moment for a Ctrl-C
+    begun, before = threading.Event(), threading.active_count()
+
+    def endless(n):
+        while True:
+            begun.set()
+
+    ctrl_c(begun)
+    with pytest.raises(Stopped, match="^doubled: stopped") as stopped:
+        doubled()(endless)
+    while threading.active_count() > before + 1:  # the one that sent it may still be there
+        time.sleep(0.01)
+    assert stopped.value._render_traceback_() == [str(stopped.value)]
     assert workdir() == workspace

@@ -12,6 +12,7 @@ import pytest
 
 from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab.check import trial
+from s02_tool_use.lab.sessions import job
 
 WIN = sys.platform == "win32"
 
@@ -58,7 +59,7 @@ not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws no
     ],
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
-    monkeypatch.setattr(trial, "GRACE_SECONDS", 10.0)
+    monkeypatch.setattr(job, "GRACE_SECONDS", 10.0)
     before = threading.active_count()
     outcome = trial.call(function, deadline=0.2)
     assert outcome.late == "no answer after 0 seconds: stopped"
@@ -88,7 +89,7 @@ def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_f
 
 
 def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
-    monkeypatch.setattr(trial, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0.1)
     wake = threading.Event()
     start = time.monotonic()
     outcome = trial.call(wake.wait, deadline=0.1)

@@ -1,6 +1,9 @@
 """A session: turns in a thread, what is asked before, stopping in the middle of anything, and what it costs."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -10,7 +13,8 @@ from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab import check
 from s02_tool_use.lab.api.rules import validate
 from s02_tool_use.lab.client.endpoint import connect
-from s02_tool_use.lab.sessions import session as sessions
+from s02_tool_use.lab.sessions import job
+from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.sessions.session import FAILED, STOPPED, Session
 from s02_tool_use.lab.widgets.escapes import EscapeRoom
 
@@ -229,7 +233,7 @@ def test_stop_ends_a_running_command_and_answers_it(session, seen):
 
 
 def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch):
-    monkeypatch.setattr(sessions, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0.1)
     free = threading.Event()
 
     def stubborn(path):
@@ -256,7 +260,7 @@ def test_a_tool_that_cannot_be_stopped_is_left_behind(session, seen, monkeypatch
 
 
 def test_an_answer_that_was_left_behind_does_not_come_later(session, seen, monkeypatch):
-    monkeypatch.setattr(sessions, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0.05)
     talk = session([call("glob", pattern="*"), {"content": "late", "slow": 0.5}], stream=False)
     talk.send("Go.")
     seen.wait_for("request", 2)
@@ -295,6 +299,34 @@ def test_stop_at_any_moment_leaves_a_valid_history(session):
         assert not talk.busy
         assert valid(talk.messages), talk.messages
         talk.reset()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_while_somebody_waits_for_a_turn_stops_it(ctrl_c, session):
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(pattern):
+        try:
+            while True:
+                begun.set()
+        finally:
+            ended.set()
+
+    talk = session([call("glob", pattern="*")], handlers={"glob": endless})
+    talk.send("Go.")
+    ctrl_c(begun)
+    with pytest.raises(Stopped, match="^Stopped.$"):
+        talk.join(PATIENCE)
+    assert ended.wait(PATIENCE)
+    talk.join(PATIENCE)
+    assert valid(talk.messages)
+
+
+def test_a_stop_in_a_cell_is_one_line_without_a_traceback(tmp_path):
+    code = "from s02_tool_use.lab.sessions.job import Stopped; raise Stopped('Stopped.')"
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=nocolor", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "IPYTHONDIR": str(tmp_path)})
+    assert [line for line in done.stdout.splitlines() if line.strip()] == ["Stopped."]
 
 
 # ---- failures

@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import json
+import os
 import re
+import threading
 import time
 
 import ipywidgets
@@ -11,6 +13,8 @@ import pytest
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, widgets
 from s02_tool_use.lab.api.rules import validate
+from s02_tool_use.lab.sessions.job import Stopped
+from s02_tool_use.lab.widgets import escapes
 
 PATIENCE = 20  # seconds: a guard against hanging
 
@@ -290,6 +294,28 @@ def test_the_workspace_of_the_notebook_stays_the_workspace(workspace):
 
     PathLab("notes.txt").room.close()
     assert workdir() == workspace.resolve()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_ends_a_search_without_end_and_is_one_sentence(ctrl_c, monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(root, pattern):
+        try:
+            while True:
+                begun.set()
+        finally:
+            ended.set()
+
+    panel = PathLab("*.txt", "pattern")
+    monkeypatch.setitem(escapes.GLOBS, "glob(pattern)", endless)
+    monkeypatch.setattr(escapes, "DEADLINE_SECONDS", PATIENCE)
+    ctrl_c(begun)
+    with pytest.raises(Stopped, match="^Stopped.$"):
+        panel.text.value = "**"
+    assert ended.wait(PATIENCE)
+    assert "Stopped." in shown(panel)
+    panel.room.close()
 
 
 # ---- HistoryLab
@@ -581,6 +607,31 @@ def test_a_running_tool_can_be_stopped_at_the_bench(workspace):
         await until(lambda: "again" in shown(bench) and not bench.busy)
 
     asyncio.run(main())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+@pytest.mark.parametrize("kind", ["Stepper", "ToolBench"])
+def test_without_a_kernel_ctrl_c_ends_what_a_click_has_begun(ctrl_c, scripted, workspace, kind):
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(pattern):
+        try:
+            while True:
+                begun.set()
+        finally:
+            ended.set()
+
+    if kind == "Stepper":
+        script = scripted([call("glob", pattern="*")])
+        panel, label = Stepper(*script, user(), handlers={"glob": endless}), "To the end ▶▶"
+    else:
+        panel, label = ToolBench(handlers={"glob": endless}), "Run"
+        panel.tool.value = "glob"
+        panel.fields["pattern"].value = "*"
+    ctrl_c(begun)
+    with pytest.raises(Stopped):
+        press(panel, label)
+    assert ended.wait(PATIENCE)
 
 
 def test_a_run_can_be_stopped_in_the_middle_of_a_tool_and_goes_on(stepper):
