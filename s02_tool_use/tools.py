@@ -7,9 +7,10 @@ import codecs
 import os
 
 from .calls.results import ToolError
+from .files import patterns
 from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
-from .files.opening import locked, open_file, opened_parent, replace
-from .files.patterns import find
+from .files.opening import locked, open_file, replace
+from .workspace import open_folder, opened_parent, parts_of
 
 MAX_SHOWN_BYTES = 50_000  # bytes of a file at once: about 12,000 tokens
 MAX_MATCHES = 500  # names of a glob
@@ -119,6 +120,11 @@ def run_glob(pattern: str) -> str:
     if len(names) > MAX_MATCHES:
         notes.append(f"truncated: {MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
     return _with_notes("\n".join(shown) or f"No matches for {pattern}", notes)
+
+
+def find(pattern: str) -> tuple:
+    """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
+    return patterns.find(pattern, parts_of, open_folder)
 
 
 def _printable(name):

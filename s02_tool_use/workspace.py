@@ -7,23 +7,16 @@ Left out: hard links, which no path shows, and bash, which only the operating sy
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
 from .calls.results import ToolError
-from .files.windows import windows_parts
-
-ON_WINDOWS = os.name == "nt"
-
-# 0 where the system lacks the flag. NONBLOCK: opening a pipe would wait for somebody at its other end.
-NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
+from .files.names import ON_WINDOWS, checked, look, steps
+from .files.opening import FOLDER, tool_errors_for
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
-MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
 
 
 class _Workspace(NamedTuple):
@@ -58,7 +51,7 @@ def within(path=None) -> Iterator[Path]:
     default unless it runs in a copy of the context: `Thread(target=contextvars.copy_context().run, args=(function,))`.
     """
     before = _own.get()
-    inside = _chosen(path) if path is not None else before or _default or _chosen(workdir())
+    inside = _chosen(path) if path is not None else _current()
     _own.set(inside)
     try:
         yield inside.root
@@ -78,9 +71,12 @@ def _chosen(path):
 
 def workdir() -> Path:
     """The workspace, absolute and without links; until one is chosen it is the current directory."""
-    here = _own.get() or _default
+    return _current().root
+
+
+def _current():
     try:
-        return here.root if here else Path.cwd().resolve()
+        return _own.get() or _default or _Workspace(Path.cwd(), Path.cwd().resolve())
     except OSError as error:
         raise ToolError(f"the current directory is gone ({error.strerror}); call use_workdir with a folder") from None
 
@@ -91,9 +87,8 @@ def safe_path(p) -> Path:
     `p` is relative to the workspace, or absolute. Raises ToolError if it leads outside or nowhere. Each link is
     followed by hand: Path.resolve() gives up at a loop and leaves the rest unchecked (python/cpython#117546).
     """
-    name = _checked(p)
-    root = workdir()
-    todo = _parts(name, root)[::-1]
+    name, (given, root) = checked(p), _current()
+    todo = steps(name, root, given)
     here, kind, links = root, "folder", 0
     while todo:
         part = todo.pop()
@@ -101,75 +96,47 @@ def safe_path(p) -> Path:
             raise ToolError(f"{name!r}: {here.name!r} is a file, not a folder")
         if kind == "missing" and part in (".", ".."):  # only text would know where 'missing/..' is
             raise ToolError(f"{name!r}: there is no folder {here.name!r}")
-        if part == ".":
-            continue
-        if part == "..":
-            here = here.parent
+        if part in (".", ".."):
+            here = here.parent if part == ".." else here
             continue
         here = here / part
         if not here.is_relative_to(root):
             if root.is_relative_to(here):
                 continue  # the way back in is the only one that is looked at outside: /proc/self/cwd is no door
             break
-        if kind == "missing":
-            continue
-        kind, target = _look(here, name)
+        if kind != "missing":
+            kind, target = look(here, name)
         if kind == "link":
             links += 1
             if links > MAX_LINKS or ON_WINDOWS:
                 raise ToolError(f"{name!r} goes through links that cannot be followed; use the path of the real file")
-            todo += _parts(target, root)[::-1]
+            todo += steps(target, root, given)
             here, kind = here.parent, "folder"
     if not here.is_relative_to(root):
         raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
     return here
 
 
-def _checked(p):
-    """`p` as text for the file system. Nothing is stripped, decoded or expanded: '~', '%2e' and ' ..' are names."""
-    try:
-        name = os.fsdecode(p)
-        raw = os.fsencode(name)
-    except (TypeError, UnicodeError):
-        raise ToolError(f"{p!r} cannot be a path on this machine; give the path as plain text") from None
-    if not raw or b"\0" in raw:
-        raise ToolError(f"the path {name!r} is empty or holds a NUL; give a path relative to the workspace")
-    if len(raw) > MAX_PATH_BYTES or max(map(len, raw.split(b"/"))) > MAX_NAME_BYTES:
-        raise ToolError(f"the path is too long: {MAX_NAME_BYTES} bytes a name and {MAX_PATH_BYTES} in all are the most")
-    return name
+def parts_of(p) -> tuple[str, ...]:
+    """The names on the way from the workspace to where `p` really leads; none for the workspace itself."""
+    return safe_path(p).relative_to(workdir()).parts
 
 
-def _parts(name, root):
-    """The steps of a path, as the kernel takes them; the first is absolute if the path is."""
-    if ON_WINDOWS:
+@contextlib.contextmanager
+def opened_parent(p, create=False) -> Iterator[tuple]:
+    """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
+
+    With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
+    On Windows, without folder descriptors, it gives (None, the whole path).
+    """
+    *parents, name = parts_of(p) or (".",)
+    with tool_errors_for(p):
+        folder = open_folder(parents, create)
         try:
-            return windows_parts(name, root)
-        except ValueError as error:
-            raise ToolError(str(error)) from None
-    parts = [part for part in name.split("/") if part]
-    if name.endswith("/"):
-        parts.append(".")  # 'a.txt/' asks for a folder
-    if name.startswith("/"):
-        parts.insert(0, "/")
-        here = _own.get() or _default
-        known = list(here.given.parts) if here else []
-        if known and parts[: len(known)] == known:
-            parts[: len(known)] = [str(root)]  # the workspace by the name its user gave: /tmp/x on a Mac is a link
-    return parts
-
-
-def _look(path, name):
-    """(what is there: file, folder, link or missing; where a link points to)."""
-    try:
-        found = os.lstat(path)
-        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
-        if stat.S_ISLNK(found.st_mode) or reparsed:
-            return "link", os.readlink(path)
-    except FileNotFoundError:
-        return "missing", None
-    except OSError as error:
-        raise ToolError(f"{name!r}: {error.strerror}; try again, or use another path") from None
-    return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
+            yield (None, os.path.join(folder, name)) if ON_WINDOWS else (folder, name)
+        finally:
+            if not ON_WINDOWS:
+                os.close(folder)
 
 
 def open_folder(parts, create=False):

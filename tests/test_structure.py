@@ -22,11 +22,11 @@ SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 # one room. What stands in no row is imported by nobody.
 ROOMS = {
     "calls": set(),
-    "files": {"calls", "workspace"},
+    "files": {"calls"},
     "bash": {"calls", "workspace"},
     "history": set(),
     "workspace": {"calls", "files"},
-    "tools": {"calls", "files"},
+    "tools": {"calls", "files", "workspace"},
     "shell": {"calls", "bash", "workspace"},
     "dispatch": {"calls", "tools", "shell"},
     "messages": {"history"},

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
-from s02_tool_use.files.opening import open_file, opened_parent
+from s02_tool_use.files.opening import open_file
 from s02_tool_use.files.windows import windows_parts
-from s02_tool_use.workspace import workdir
+from s02_tool_use.workspace import opened_parent, workdir
 
 
 def test_the_workspace_is_the_current_directory_until_it_is_set(tmp_path):
@@ -159,7 +159,7 @@ def test_a_link_put_there_after_the_decision_is_not_followed(workspace, monkeypa
     (workspace.parent / "out").mkdir()
     (workspace.parent / "out" / "a.txt").write_text("TOP-SECRET")
     (workspace / "sub").symlink_to(workspace.parent / "out")
-    monkeypatch.setattr("s02_tool_use.files.opening.safe_path", lambda p: workdir() / p)
+    monkeypatch.setattr("s02_tool_use.workspace.safe_path", lambda p: workdir() / p)
     for call in (
         lambda: run_read("sub/a.txt"),
         lambda: run_write("sub/a.txt", "x"),

@@ -1,3 +1,1 @@
-"""What the file tools (tools.py) and the workspace stand on: one file opened and replaced, edits, patterns, Windows
-names.
-"""
+"""What the file tools and the workspace stand on: paths as text, one file opened and replaced, edits, patterns."""

@@ -1,4 +1,4 @@
-"""One file of the workspace: found without following links, opened without surprises, replaced in one step.
+"""One file in an open folder: opened without surprises, replaced in one step.
 
 Left out: ACLs and extended attributes, which a replaced file loses; hard links, whose other name keeps the old bytes;
 and the draft that a kill in the middle leaves behind.
@@ -13,34 +13,19 @@ import threading
 import time
 
 from ..calls.results import ToolError
-from ..workspace import NOFOLLOW, ON_WINDOWS, open_folder, safe_path, workdir
 
 try:
     import fcntl
 except ImportError:  # Windows: no lock between processes
     fcntl = None
 
+# 0 where the system lacks the flag. NONBLOCK: opening a pipe would wait for somebody at its other end.
+NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
+
 LOCK_SECONDS = 10  # longer than any edit takes; then somebody else holds the folder for ever
 
 _one_at_a_time = threading.Lock()
-
-
-@contextlib.contextmanager
-def opened_parent(p, create=False):
-    """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
-
-    With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
-    On Windows, without folder descriptors, it gives (None, the whole path).
-    """
-    path = safe_path(p)
-    *parents, name = path.relative_to(workdir()).parts or (".",)
-    with tool_errors_for(p):
-        folder = open_folder(parents, create)
-        try:
-            yield (None, str(path)) if ON_WINDOWS else (folder, name)
-        finally:
-            if not ON_WINDOWS:
-                os.close(folder)
 
 
 @contextlib.contextmanager

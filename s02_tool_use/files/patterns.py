@@ -11,7 +11,8 @@ import re
 import time
 
 from ..calls.results import ToolError
-from ..workspace import FOLDER, ON_WINDOWS, open_folder, safe_path, workdir
+from .names import ON_WINDOWS
+from .opening import FOLDER
 
 MAX_PATTERN_CHARACTERS = 1000  # characters
 MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
@@ -22,16 +23,20 @@ BRACES = re.compile(r"\{([^{}]*)\}")
 MAGIC = re.compile(r"[*?[]")
 
 
-def find(pattern: str) -> tuple:
-    """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
+def find(pattern, parts_of, open_folder) -> tuple:
+    """(names that match, sorted, relative to the workspace; notes on what was not searched).
+
+    `parts_of(text)` gives the way from the workspace to a folder, or refuses it; `open_folder(parts)` opens it.
+    """
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
         raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
     walks = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
-        base, parts = _split(alternative)
+        text, parts = _split(alternative)
+        base = parts_of(text)
         *middle, last = parts or [""]
         walks.setdefault((base, tuple(middle), alternative.endswith("/")), []).append(last)
-    search = _Search()
+    search = _Search(open_folder)
     for (base, middle, only_folders), last in walks.items():
         search.start(base, middle, last, only_folders)
     return sorted(search.found), sorted(search.notes)
@@ -54,7 +59,7 @@ def expand_braces(pattern: str) -> list:
 
 
 def _split(pattern):
-    """(the folder to start in, the parts to match below it); '..', '/' and links are decided by safe_path, here.
+    """(the folder to start in, the parts to match below it); '..', '/' and links can stand in the first alone.
 
     Wildcards need no such care: they are held against names that a folder has, and '..' is none.
     """
@@ -62,7 +67,7 @@ def _split(pattern):
     plain = 0
     while plain < len(parts) - 1 and not MAGIC.search(parts[plain]):
         plain += 1
-    base = safe_path("/" * pattern.startswith("/") + "/".join(parts[:plain]) or ".")
+    base = "/" * pattern.startswith("/") + "/".join(parts[:plain]) or "."
     return base, parts[plain:] + ["*"] * (parts[-1:] == ["**"])
 
 
@@ -80,15 +85,15 @@ def _regex(part):
 class _Search:
     """Walks folders, and knows at each one how far into the pattern it can be: a set of places in `middle`."""
 
-    def __init__(self):
+    def __init__(self, open_folder):
+        self.open_folder = open_folder
         self.found, self.notes = set(), set()
         self.deadline = time.monotonic() + MAX_SECONDS
 
     def start(self, base, middle, last, only_folders):
         self.middle, self.only_folders = middle, only_folders
         self.is_last, self.is_part = _matcher(last), [_matcher([part]) for part in middle]
-        inside = base.relative_to(workdir()).parts
-        self.enter(lambda: open_folder(inside), "".join(f"{part}/" for part in inside), self.with_none({0}), 0)
+        self.enter(lambda: self.open_folder(base), "".join(f"{part}/" for part in base), self.with_none({0}), 0)
 
     def with_none(self, places):
         """`**` may stand for no folder: whoever is before it is also behind it."""

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 
-from s02_tool_use import ToolError, run_glob
+from s02_tool_use import ToolError, find, run_glob
 from s02_tool_use.files import patterns
-from s02_tool_use.files.patterns import expand_braces, find
+from s02_tool_use.files.patterns import expand_braces
 from s02_tool_use.tools import MAX_MATCHES
 
 

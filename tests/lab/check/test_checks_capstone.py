@@ -12,9 +12,19 @@ from pathlib import Path
 import pytest
 from answers import named
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_bash, run_glob, run_read, safe_path, use_workdir
-from s02_tool_use.files.opening import open_file, opened_parent
-from s02_tool_use.files.patterns import find
+from s02_tool_use import (
+    TOOL_HANDLERS,
+    TOOLS,
+    ToolError,
+    find,
+    open_file,
+    opened_parent,
+    run_bash,
+    run_glob,
+    run_read,
+    safe_path,
+    use_workdir,
+)
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check.exercise import NOT_YET, RIGHT, WRONG
 from s02_tool_use.workspace import workdir

@@ -1,0 +1,59 @@
+"""A path as text: what can be one at all, its steps as the system takes them, and what stands at a step."""
+
+import os
+import stat
+
+from ..calls.results import ToolError
+from .windows import windows_parts
+
+ON_WINDOWS = os.name == "nt"
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
+
+
+def checked(p) -> str:
+    """`p` as text for the file system. Nothing is stripped, decoded or expanded: '~', '%2e' and ' ..' are names."""
+    try:
+        name = os.fsdecode(p)
+        raw = os.fsencode(name)
+    except (TypeError, UnicodeError):
+        raise ToolError(f"{p!r} cannot be a path on this machine; give the path as plain text") from None
+    if not raw or b"\0" in raw:
+        raise ToolError(f"the path {name!r} is empty or holds a NUL; give a path relative to the workspace")
+    if len(raw) > MAX_PATH_BYTES or max(map(len, raw.split(b"/"))) > MAX_NAME_BYTES:
+        raise ToolError(f"the path is too long: {MAX_NAME_BYTES} bytes a name and {MAX_PATH_BYTES} in all are the most")
+    return name
+
+
+def steps(name, root, given) -> list:
+    """The steps of a path, the last one first, as the kernel takes them; "/" is one if the path is absolute.
+
+    `root` is the workspace, and `given` the same folder as its user named it: /tmp/x on a Mac is a link.
+    """
+    if ON_WINDOWS:
+        try:
+            return windows_parts(name, root)[::-1]
+        except ValueError as error:
+            raise ToolError(str(error)) from None
+    parts = [part for part in name.split("/") if part]
+    if name.endswith("/"):
+        parts.append(".")  # 'a.txt/' asks for a folder
+    if name.startswith("/"):
+        parts.insert(0, "/")
+        known = list(given.parts)
+        if parts[: len(known)] == known:
+            parts[: len(known)] = [str(root)]
+    return parts[::-1]
+
+
+def look(path, name) -> tuple:
+    """(what is there: file, folder, link or missing; where a link points to). `name` is for the error."""
+    try:
+        found = os.lstat(path)
+        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
+        if stat.S_ISLNK(found.st_mode) or reparsed:
+            return "link", os.readlink(path)
+    except FileNotFoundError:
+        return "missing", None
+    except OSError as error:
+        raise ToolError(f"{name!r}: {error.strerror}; try again, or use another path") from None
+    return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
