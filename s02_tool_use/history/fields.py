@@ -1,6 +1,6 @@
 """The blocks that the API knows, their fields, and a block brought down to them: plain data, nothing that is unknown.
 
-The offline API (lab/rules_content.py) checks by the same tables. What the fields must hold is the matter of blocks.py.
+The offline API (lab/api/shape.py) checks by the same tables. What the fields must hold is the matter of blocks.py.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Every rule in one line: what it asks, and where its words were seen. The checks are in the other three modules.
+"""Every rule in one line: what it asks, and where its words were seen. The checks are in shape.py and rules.py.
 
 `quoted`: the words are those of a real response, as reported at `source`. Otherwise the rule is documented or observed,
 and the words are ours. The API's words may change at any time: branch on status and type, show the message to people.
@@ -45,7 +45,7 @@ RULES = {
     "U8": Rule("a tool's type is known", _ISSUES + "BerriAI/litellm/issues/26324"),
     "U9": Rule("tool_choice is auto, any, tool or none", _PROBES),
     "U10": Rule("a tool that is forced is offered", _PROBES),
-    "U11": Rule("thinking is off when a tool is forced", _ISSUES + "mastra-ai/mastra/issues/7507"),
+    "U11": Rule("manual thinking is off when a tool is forced", _ISSUES + "mastra-ai/mastra/issues/7507"),
     "U12": Rule("a history with tool blocks comes with tools (older API)", _ISSUES + "langgenius/dify/issues/17545"),
     # Roles
     "R1": Rule("a message is the user's or the assistant's", _ISSUES + "BerriAI/litellm/issues/26324"),

@@ -105,7 +105,7 @@ REFUSED = [
     ("T2", ask(model="old"), "model: old", Profile(models=("new",))),
     ("T3", ask(max_tokens=None), "max_tokens: Field required"),
     ("T3", ask(max_tokens="many"), "max_tokens: Input should be a valid integer"),
-    ("T3", ask(max_tokens=True), "max_tokens: Input should be a valid integer"),
+    *(("T3", ask(max_tokens=bad), "max_tokens: Input should be a valid integer") for bad in (True, 2000.0)),
     ("T3", ask(max_tokens=-1), "max_tokens: must be greater than or equal to 0"),
     (
         "T4",
@@ -165,6 +165,14 @@ REFUSED = [
             {"required": [1]},
             {"properties": {"a": {"enum": "a"}}},
             {"properties": {"a": {"anyOf": {}}}},
+            {"minProperties": -1},
+            {"required": ["a", "a"]},
+            {"title": 5},
+            {"properties": {"a": {"pattern": "("}}},
+            {"properties": {"a": {"maxLength": "3"}}},
+            {"properties": {"a": {"type": []}}},
+            {"properties": {"a": {"uniqueItems": "yes"}}},
+            {"dependentRequired": ["b"]},
         )
     ),
     (
@@ -325,7 +333,7 @@ REFUSED = [
         ("C10", talk([{"type": "image", "source": source}]), f"messages.0.content.0.image.source{message}")
         for source, message in (
             ({"type": "bmp"}, f": Input tag 'bmp' {UNKNOWN} 'base64', 'url', 'file'"),
-            ({}, f": Input tag 'None' {UNKNOWN} 'base64', 'url', 'file'"),
+            ({}, ".type: Field required"),
             ({"type": "url"}, ".url.url: Field required"),
             ({"type": "url", "url": 5}, ".url.url: Input should be a valid string"),
             ({"type": "url", "url": "https://a.b", "x": 1}, ".url.x: Extra inputs are not permitted"),
@@ -524,6 +532,7 @@ ACCEPTED = [
     (ask(tools=[], tool_choice={"type": "auto"}), FIRST_PARTY),
     (ask(tool_choice={"type": "none"}), FIRST_PARTY),
     (ask(tools=[BASH], tool_choice={"type": "tool", "name": "bash", "disable_parallel_tool_use": True}), FIRST_PARTY),
+    (ask(tools=[BASH], tool_choice={"type": "any"}, thinking={"type": "adaptive"}), FIRST_PARTY),
     (ask(tools=[{"type": "bash_20250124", "name": "bash"}]), FIRST_PARTY),
     (ask(tools=[{"type": "code_execution_20250825", "name": "code_execution"}], container="c"), FIRST_PARTY),
     (custom(strict=True, input_schema={"type": "object", "additionalProperties": False}), FIRST_PARTY),

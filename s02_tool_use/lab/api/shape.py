@@ -1,0 +1,406 @@
+"""The fields of a request, of its tools and of its blocks: what each holds, and the rule that it falls under.
+
+The tables are compiled into one validator of pydantic's, whose words for JSON are the API's own; jsonschema judges the
+schemas of tools. A new field is a row. A new type of block is an entry of history/fields.py, with rows here for what it
+must hold. What blocks mean to each other is rules.py, which imports this module when it judges the first request.
+"""
+
+import functools
+import importlib.util
+import json
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic_core import PydanticCustomError as Refusal
+from pydantic_core import SchemaValidator, ValidationError
+from pydantic_core import core_schema as core
+
+from ...history.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
+from .rules_table import RULES
+
+# ---- the words of the tables. Each field has a rule, or is under that of what it stands in
+
+ANY, OBJECT, TEXT = core.any_schema(), core.dict_schema(), core.str_schema()
+FLAG, WHOLE, NUMBER = core.bool_schema(), core.int_schema(), core.float_schema()
+_FIRST, _SECOND = "|first", "|second"  # stand in pydantic's path of a fault where the API's has nothing
+
+
+def items(schema: Any = ANY):
+    return core.list_schema(schema, fail_fast=True)
+
+
+def one_of(*values):
+    return core.literal_schema(list(values))
+
+
+def either(first, second):
+    """What is neither should be the first, as the API says it."""
+    return core.union_schema([(first, _FIRST), (second, _SECOND)], mode="left_to_right")
+
+
+def needed(schema: Any = ANY, rule=None):
+    return core.typed_dict_field(schema, metadata={"rule": rule})
+
+
+def given(schema: Any = ANY, rule=None):
+    """It may be absent, but not null."""
+    return core.typed_dict_field(schema, required=False, metadata={"rule": rule})
+
+
+def optional(schema: Any = ANY, rule=None):
+    """It may be absent, and null is the same as absent."""
+    return given(core.nullable_schema(schema), rule)
+
+
+def record(fields, rule=None, others: Any = "forbid"):
+    """An object with these fields. rule: of one that it does not know."""
+    return core.typed_dict_schema(fields, extra_behavior=others, metadata={"rule": rule})
+
+
+def tagged(choices, rule=None, *, tag="type", tag_rule=None):
+    """An object that says its type. choices: type -> its other fields, or a schema of them all."""
+    schemas = {
+        name: choice if isinstance(choice.get("type"), str) else record({tag: needed(), **choice}, rule)
+        for name, choice in choices.items()
+    }
+    return core.tagged_union_schema(schemas, tag, metadata={"rule": rule, "tag_rule": tag_rule or rule})
+
+
+def checked(schema, *checks):
+    """What fits the schema, and then the checks: (rule, what is said of a value, the test that such a value fails)."""
+
+    def check(value):
+        for rule, words, is_right in checks:
+            if not is_right(value):
+                raise Refusal(rule, words)
+        return value
+
+    return core.no_info_after_validator_function(check, schema)
+
+
+# ---- the tables, in the API's order
+
+
+def _source(kind):
+    ways = {way: {name: needed(TEXT) for name in sorted(fields - {"type"})} for way, fields in SOURCES[kind].items()}
+    if kind == "image":  # what else is asked of a picture is in pictures.py
+        ways["base64"]["media_type"] = needed(one_of("image/jpeg", "image/png", "image/gif", "image/webp"))
+    else:
+        ways["content"]["content"] = needed()
+    return tagged(ways)
+
+
+MARKER = tagged({"ephemeral": {"ttl": optional(one_of("5m", "1h"))}})
+CALLER = tagged({kind: {name: needed() for name in fields - {"type"}} for kind, fields in CALLERS.items()})
+CALL_ID, SERVER_ID = core.str_schema(pattern="^[a-zA-Z0-9_-]+$"), core.str_schema(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
+CALL = {"name": needed(core.str_schema(min_length=1, max_length=200), "P9"), "input": needed(OBJECT, "P10")}
+SERVER_RESULT = {"content": needed(either(items(), OBJECT), "C4"), "tool_use_id": needed(SERVER_ID, "P14")}
+
+# What a block of a type must hold, and what any block may hold that has the field.
+BLOCKS: dict[str, dict] = {
+    "text": {"text": needed(TEXT, "C4"), "citations": optional(items(), "C4")},
+    "thinking": {"signature": needed(TEXT, "K4"), "thinking": needed(TEXT, "K4")},
+    "redacted_thinking": {"data": needed(TEXT, "K4")},
+    "tool_use": {"id": needed(CALL_ID, "P8"), **CALL},
+    "tool_result": {"tool_use_id": needed(CALL_ID, "P12")},
+    "server_tool_use": {"id": needed(SERVER_ID, "P14"), **CALL},
+    **dict.fromkeys(SERVER_RESULTS, SERVER_RESULT),
+    "search_result": {"content": needed(items(), "C4"), "source": needed(TEXT, "C4"), "title": needed(TEXT, "C4")},
+    "container_upload": {"file_id": needed(TEXT, "C4")},
+    "tool_reference": {"tool_name": needed(TEXT, "C4")},
+    "browser_state": {"tabs": needed(items(), "C4")},
+    "image": {"source": needed(_source("image"), "C10")},
+    "document": {"source": needed(_source("document"), "C10")},
+}
+ANY_BLOCK = {
+    "cache_control": optional(MARKER, "C9"),
+    "caller": optional(CALLER, "P13"),
+    "citations": optional(OBJECT, "C4"),
+    "context": optional(TEXT, "C4"),
+    "is_error": optional(FLAG, "C6"),
+    "state_changes": optional(items(), "C4"),
+    "title": optional(TEXT, "C4"),
+    "toolset_name": optional(TEXT, "C4"),
+    "transformations": optional(OBJECT, "C4"),
+}
+BLOCK_CHECKS = {
+    "text": (
+        "C7",
+        "cache_control cannot be set for empty text blocks",
+        lambda block: block["text"] or block.get("cache_control") is None,
+    ),
+    "tool_result": (
+        "C6",
+        "content cannot be empty if `is_error` is true",
+        lambda block: block.get("content") or not block.get("is_error"),
+    ),
+}
+# The tags that the API names when it meets another one, as quoted. It knows more by now; FIELDS has them.
+QUOTED_TAGS = (
+    "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', "
+    "'tool_use', 'web_search_tool_result'"
+)
+
+
+def _no_union(schema):
+    if isinstance(schema, dict) and schema.keys() & {"oneOf", "allOf", "anyOf"}:
+        raise Refusal("U5", "input_schema does not support oneOf, allOf, or anyOf at the top level")
+    return schema
+
+
+@functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
+def _is_json_schema(text: str) -> bool:
+    jsonschema = _jsonschema()
+    patterns = jsonschema.FormatChecker(["regex"])  # no other format of a schema is known to be looked at
+    try:
+        jsonschema.Draft202012Validator.check_schema(json.loads(text), patterns)
+    except (jsonschema.SchemaError, RecursionError):
+        return False
+    return True
+
+
+def _jsonschema():
+    """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
+    slow = "rfc3987_syntax"
+    if "jsonschema" not in sys.modules and slow not in sys.modules and importlib.util.find_spec(slow):
+        stand_in: Any = types.ModuleType(slow)
+        stand_in.is_valid_syntax = lambda *asked: importlib.import_module(slow).is_valid_syntax(*asked)
+        sys.modules[slow] = stand_in
+        try:
+            return importlib.import_module("jsonschema")
+        finally:
+            sys.modules.pop(slow, None)
+    return importlib.import_module("jsonschema")
+
+
+def _is_closed_if_strict(tool: dict) -> bool:
+    objects = (part for part in _parts(tool["input_schema"]) if part.get("type") == "object")
+    return not tool.get("strict") or all(part.get("additionalProperties") is False for part in objects)
+
+
+def _parts(schema: Any) -> Iterator[dict]:
+    """A schema and all that it is made of, but for the values that it names."""
+    if isinstance(schema, dict):
+        yield schema
+        schema = [part for key, part in schema.items() if key not in ("const", "default", "enum", "examples")]
+    for part in schema if isinstance(schema, list) else ():
+        yield from _parts(part)
+
+
+INPUT_SCHEMA = checked(
+    record({"type": needed(one_of("object"))}, others="allow"),
+    (
+        "U4",
+        "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
+        lambda schema: _is_json_schema(json.dumps(schema)),
+    ),
+)
+CUSTOM = {
+    "type": needed(),
+    "cache_control": optional(MARKER, "C9"),
+    "name": needed(core.str_schema(pattern="^[a-zA-Z0-9_-]{1,128}$"), "U1"),
+    "description": given(TEXT),
+    "input_schema": needed(core.no_info_before_validator_function(_no_union, INPUT_SCHEMA), "U3"),
+    "allowed_callers": optional(),
+    "defer_loading": optional(),
+    "eager_input_streaming": optional(),
+    "input_examples": optional(),
+    "strict": optional(),
+}
+CLOSED = ("U6", "For 'object' type, 'additionalProperties' must be explicitly set to false", _is_closed_if_strict)
+# The tools that the API brings along, by their versions. Only what they have in common is looked at.
+BUILT_IN = {
+    "bash": ["20250124"],
+    "browser_toolset": ["20260801"],
+    "code_execution": ["20250522", "20250825", "20260120", "20260521"],
+    "computer_toolset": ["20260801"],
+    "memory": ["20250818"],
+    "text_editor": ["20250124", "20250429", "20250728"],
+    "tool_search_tool_bm25": ["", "20251119"],
+    "tool_search_tool_regex": ["", "20251119"],
+    "web_fetch": ["20250910", "20260209", "20260309", "20260318"],
+    "web_search": ["20250305", "20260209", "20260318"],
+}
+_BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
+TOOL = tagged(
+    {"custom": checked(record(CUSTOM, "U7"), CLOSED)}
+    | {f"{name}_{version}".strip("_"): _BUILT_IN for name, versions in BUILT_IN.items() for version in versions},
+    "U7",
+    tag_rule="U8",
+)
+
+
+def _with_type(tool):
+    return {**tool, "type": tool.get("type") or "custom"} if isinstance(tool, dict) else tool
+
+
+def _have_own_names(tools: list) -> bool:
+    return len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools)
+
+
+PARALLEL = {"disable_parallel_tool_use": optional()}
+TOOL_CHOICE = {"auto": PARALLEL, "any": PARALLEL, "tool": {"name": needed(TEXT), **PARALLEL}, "none": {}}
+THINKING = {
+    "adaptive": {"display": optional()},
+    "between_tools": {"display": optional()},
+    "disabled": {},
+    "enabled": {"budget_tokens": needed(core.int_schema(ge=1024)), "display": optional()},
+}
+SYSTEM = {
+    "type": needed(one_of("text")),
+    "text": needed(TEXT),
+    "cache_control": optional(MARKER, "C9"),
+    "citations": optional(),
+}
+SYSTEM_CHECKS = (
+    ("T9", "text content blocks must be non-empty", lambda blocks: all(block["text"] for block in blocks)),
+    (
+        "T9",
+        "text content blocks must contain non-whitespace text",
+        lambda blocks: not any(block["text"].isspace() for block in blocks),
+    ),
+)
+PART_OF_ONE = checked(NUMBER, ("T10", "range: 0..1", lambda number: 0 <= number <= 1))
+REQUEST = {
+    "model": needed(core.str_schema(min_length=1), "T1"),
+    "tool_choice": given(tagged(TOOL_CHOICE), "U9"),
+    "tools": given(
+        checked(
+            items(core.no_info_before_validator_function(_with_type, TOOL)),
+            ("U2", "Tool names must be unique.", _have_own_names),
+        ),
+        "U7",
+    ),
+    "messages": needed(items(), "T6"),  # whose fields are those of _messages
+    "system": given(either(checked(items(record(SYSTEM)), *SYSTEM_CHECKS), TEXT), "T9"),
+    "thinking": given(tagged(THINKING), "K7"),
+    "output_config": given(OBJECT, "T8"),
+    "cache_control": optional(MARKER, "C9"),
+    "max_tokens": needed(checked(WHOLE, ("T3", "must be greater than or equal to 0", lambda most: most >= 0)), "T3"),
+    "metadata": optional(record({"user_id": optional(TEXT)}), "T11"),
+    "stop_sequences": optional(items(TEXT), "T11"),
+    "temperature": given(PART_OF_ONE, "T10"),
+    "service_tier": given(one_of("auto", "standard_only"), "T11"),
+    "top_k": given(WHOLE, "T10"),
+    "top_p": given(PART_OF_ONE, "T10"),
+    "stream": given(FLAG, "T11"),
+    "container": optional(either(TEXT, OBJECT), "T12"),
+    "inference_geo": optional(TEXT, "T11"),
+    "diagnostics": optional(),
+    "speed": optional(),
+    "user_profile_id": optional(),
+    "workspace_id": optional(),
+}
+SAMPLING = {"temperature", "top_k", "top_p"}  # unknown since version 2026-10-21
+
+
+# ---- the tables as one schema, by what a profile changes
+
+
+def _block(kind, **changed):
+    fields = {"type": needed(), **BLOCKS.get(kind, {}), **changed}
+    fields |= {name: field for name, field in ANY_BLOCK.items() if name in FIELDS[kind] - fields.keys()}
+    fields |= dict.fromkeys(FIELDS[kind] - fields.keys(), optional())
+    schema = record(fields, "C5")
+    return checked(schema, BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
+
+
+def _messages(system_role, unsigned_thinking):
+    inside = tagged({kind: _block(kind) for kind in sorted(INSIDE_RESULT)}, "C4")
+    blocks = {kind: _block(kind) for kind in FIELDS.keys() - ONLY_INSIDE_RESULT}
+    blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
+    if unsigned_thinking:
+        blocks["thinking"] = _block("thinking", signature=optional(TEXT, "K4"))
+    said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
+    roles = {"user": said, "assistant": said}
+    if system_role:
+        instructions = items(tagged({"text": _block("text")}, "C4", tag_rule="R3"))
+        roles["system"] = {"content": needed(either(instructions, TEXT), "R8"), "output_config": optional()}
+    return checked(
+        items(tagged(roles, "R8", tag="role", tag_rule="R1")),
+        ("T6", "at least one message is required", bool),
+        ("T7", "at most 100000 messages are allowed", lambda messages: len(messages) <= 100_000),
+    )
+
+
+@functools.cache
+def _compiled(sampling, system_role, unsigned_thinking):
+    fields = REQUEST | {"messages": needed(_messages(system_role, unsigned_thinking), "T6")}
+    schema = record({name: fields[name] for name in fields if sampling or name not in SAMPLING}, "T8")
+    return schema, SchemaValidator(schema)
+
+
+# ---- what is wrong
+
+
+def refused(request: Any, profile: Any) -> tuple | None:
+    """The first field that the API refuses: (rule, message), in messages with the index of message and block. Or None.
+
+    request: anything. profile: a rules.Profile.
+    """
+    schema, validator = _compiled(profile.version < "2026-10-21", profile.system_role, profile.unsigned_thinking)
+    try:
+        validator.validate_python(request, strict=True)
+        return None
+    except ValidationError as error:
+        fault: Any = error.errors(include_url=False)[0]
+    place = [part for part in fault["loc"] if part not in (_FIRST, _SECOND)]
+    indexes = [part for part in place if isinstance(part, int)][:2] if place[:1] == ["messages"] else []
+    if indexes:
+        del place[2:3]  # the role, by which pydantic tells messages apart
+    place, words = _said(fault, place)
+    return _rule(fault, schema), ": ".join(filter(None, [".".join(map(str, place)), words])), *indexes
+
+
+def _said(fault, place):
+    """The place and the words as the API gives them."""
+    about = fault.get("ctx", {})
+    if fault["type"] == "union_tag_not_found":
+        return [*place, about["discriminator"].strip("'")], "Field required"
+    if _is_role(fault):
+        hint = 'Allowed roles are "user" or "assistant"'
+        if about["tag"] == "system":
+            hint = 'The Messages API accepts a top-level `system` parameter, not "system" as an input message role.'
+        return ["messages"], f'Unexpected role "{about["tag"]}". {hint}'
+    if fault["type"] == "union_tag_invalid" and "'tool_use'" in about["expected_tags"]:
+        about["expected_tags"] = QUOTED_TAGS
+    if fault["type"] in RULES:
+        return place, fault["msg"]
+    return place, ValidationError.from_exception_data("", [fault], input_type="json").errors()[0]["msg"]
+
+
+def _is_role(fault):
+    return fault["type"] == "union_tag_invalid" and fault["ctx"]["discriminator"] == "'role'"
+
+
+def _rule(fault, schema):
+    kind, place = fault["type"], fault["loc"]
+    if kind in RULES:
+        return kind
+    if _is_role(fault) and fault["ctx"]["tag"] == "system":
+        return "R2"
+    if not place:
+        return "T1"
+    if place[0] in SAMPLING:
+        return "T10"
+    return _innermost("tag_rule" if kind.startswith("union_tag") else "rule", schema, place)
+
+
+def _innermost(name, schema, place, rule=None):
+    """The rule of the last schema that has one, on the way to this place."""
+    known = schema.get("metadata", {})
+    rule = known.get(name) or known.get("rule") or rule
+    if "schema" in schema:  # a field, null, or a check, around what is looked for
+        return _innermost(name, schema["schema"], place, rule)
+    if not place:
+        return rule
+    first, *rest = place
+    if schema["type"] == "list":
+        inside = schema["items_schema"]
+    elif schema["type"] == "union":
+        inside = next(choice for choice, label in schema["choices"] if label == first)
+    else:
+        inside = schema["fields" if schema["type"] == "typed-dict" else "choices"].get(first)
+    return _innermost(name, inside, rest, rule) if inside else rule

@@ -1,0 +1,56 @@
+"""The tables of fields, and what judging by them costs a process."""
+
+import subprocess
+import sys
+
+from s02_tool_use.history.fields import FIELDS
+from s02_tool_use.lab.api import shape
+
+TOOL = {"name": "a", "input_schema": {"type": "object"}}
+REQUEST = {"model": "any", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi."}], "tools": [TOOL]}
+
+
+def run(code):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_every_row_is_a_field_of_its_block():
+    assert shape.BLOCKS.keys() == FIELDS.keys()
+    for kind, fields in shape.BLOCKS.items():
+        assert fields.keys() <= FIELDS[kind], kind
+    assert shape.ANY_BLOCK.keys() <= set().union(*FIELDS.values())
+
+
+def test_every_rule_of_a_row_is_in_the_table_of_rules():
+    def rules(schema):
+        known = schema.get("metadata") if isinstance(schema, dict) else None
+        yield from filter(None, known.values() if isinstance(known, dict) and "rule" in known else ())
+        for part in (
+            schema.values() if isinstance(schema, dict) else schema if isinstance(schema, (list, tuple)) else ()
+        ):
+            yield from rules(part)
+
+    assert set(rules([shape.BLOCKS, shape.ANY_BLOCK, shape.REQUEST])) <= set(shape.RULES)
+
+
+def test_pydantic_and_jsonschema_are_imported_when_they_are_needed():
+    code = "import sys; from s02_tool_use.lab.api import server, rules; print(*sys.modules)"
+    assert not {"pydantic_core", "jsonschema"} & set(run(code))
+    without_tools = REQUEST | {"tools": []}
+    code = f"import sys; from s02_tool_use.lab.api import validate; validate({without_tools}); print(*sys.modules)"
+    assert "jsonschema" not in run(code)
+
+
+def test_the_slow_part_of_jsonschema_stays_away_until_somebody_asks_for_it():
+    code = f"""if True:
+        import sys
+        from s02_tool_use.lab.api import validate
+        assert validate({REQUEST}) is None
+        print("jsonschema" in sys.modules, "rfc3987_syntax" in sys.modules, "lark" in sys.modules)
+        import jsonschema
+        checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+        print(checker.conforms("http://a/\u00fc", "iri"), checker.conforms("a b", "iri"), "lark" in sys.modules)
+    """
+    assert run(code) == ["True", "False", "False", "True", "False", "True"]
