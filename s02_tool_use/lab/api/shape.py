@@ -161,7 +161,7 @@ def _is_json_schema(text: str) -> bool:
     return True
 
 
-def _jsonschema():
+def _jsonschema() -> Any:
     """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
     slow = "rfc3987_syntax"
     if "jsonschema" not in sys.modules and slow not in sys.modules and importlib.util.find_spec(slow):
