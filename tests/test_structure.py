@@ -36,7 +36,7 @@ ROOMS = {
     "lab/conversation": {"lab/api"},
     "lab/rooms": {"workspace"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},
-    "lab/show": {"lab/api", "lab/client", "lab/conversation"},
+    "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},
     "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},

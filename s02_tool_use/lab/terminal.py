@@ -135,6 +135,7 @@ class TerminalChat:
         self.reset()
 
     def reset(self):
+        self.pieces = faults.Pieces()
         self.messages, self.requests, self.tokens, self.text = [], 0, dict.fromkeys(COUNTED, 0), []
 
     # Two ways to use it: line after line, or one question.
@@ -196,11 +197,9 @@ class TerminalChat:
             self.text = []
         elif kind == "text":
             self.text.append(data)
-            if not self.single:
-                self.out.write(page.printable(data))
-                self.out.flush()
-                self.open = True
+            self.write(self.pieces.add(data))
         elif kind == "reply":
+            self.write(self.pieces.rest())
             self.requests += 1
             for key in COUNTED:
                 self.tokens[key] += getattr(data.usage, key, None) or 0
@@ -212,6 +211,13 @@ class TerminalChat:
             more = [f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
             shown = [page.shorten(line, 200) for line in lines[:SHOWN_LINES]]
             self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
+
+    def write(self, piece):
+        """Draw a piece of an answer as it arrives, unless only the last answer counts."""
+        if piece and not self.single:
+            self.out.write(page.printable(piece))
+            self.out.flush()
+            self.open = True
 
     def approve(self, block):
         """Asked by the loop before each call. True, or the reason why not, which the model will read."""

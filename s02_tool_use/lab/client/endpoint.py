@@ -63,8 +63,8 @@ def _replayed(path, script, record):
         raise RecordingError("Give record= or replay=, not both: what a replay answers is recorded already.")
     if script is not None:
         raise RecordingError("Give a script or replay=, not both: a replay answers from its file.")
-    replay = Replay(path)
     settings.in_force(offline=True)
+    replay = Replay(path)
     client = _offline(replay, replay)
     print(cut(replay.said))
     return client, replay.name
@@ -100,6 +100,7 @@ def _wall_in(http_client):
     import httpx2
 
     send = http_client.send
+    of_the_old_body = ("content-length", "content-encoding", "transfer-encoding")
 
     def without_keys(request, *, stream=False, **options):
         body = request.read().decode(errors="surrogateescape")
@@ -107,7 +108,7 @@ def _wall_in(http_client):
             request = httpx2.Request(
                 request.method,
                 request.url,
-                headers={name: value for name, value in request.headers.items() if name != "content-length"},
+                headers=[pair for pair in request.headers.multi_items() if pair[0] not in of_the_old_body],
                 content=clean.encode(errors="surrogateescape"),
                 extensions=request.extensions,
             )
@@ -120,10 +121,9 @@ def _wall_in(http_client):
             response.close()
             raise
         if (clean := cut(text)) != text:  # an endpoint that quotes the key, such as in an error
-            left_out = ("content-length", "content-encoding", "transfer-encoding")
             response = httpx2.Response(
                 response.status_code,
-                headers=[(name, value) for name, value in response.headers.multi_items() if name not in left_out],
+                headers=[pair for pair in response.headers.multi_items() if pair[0] not in of_the_old_body],
                 content=clean.encode(errors="surrogateescape"),
                 request=request,
                 extensions=response.extensions,

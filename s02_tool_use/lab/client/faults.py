@@ -4,7 +4,7 @@ Told by status and by class name: this module never imports the SDK. And `printa
 outside goes that a person is shown.
 """
 
-from ...calls.secrets import cut
+from ...calls.secrets import cut, held
 
 _WAIT = "Wait a moment, then send it again."
 
@@ -74,6 +74,25 @@ def printable(text):
     """`text` without a key, and with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
     text = cut(text).replace("\r\n", "\n").translate(_PICTURES)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+class Pieces:
+    """A text that arrives in pieces, as it can be shown: what may be the beginning of a key waits for what follows."""
+
+    def __init__(self):
+        self.waiting = ""
+
+    def add(self, piece):
+        """What can be shown now that this piece is here."""
+        text = cut(self.waiting + piece)
+        ready = len(text) - held(text)
+        self.waiting = text[ready:]
+        return text[:ready]
+
+    def rest(self):
+        """What waits, when nothing follows."""
+        rest, self.waiting = self.waiting, ""
+        return rest
 
 
 def shorten(text, most):

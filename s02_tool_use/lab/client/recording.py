@@ -99,10 +99,8 @@ class Recorder:
 
     def keep(self, line):
         """Append one line, without keys. What the system refuses is said once, and stops nothing."""
-        if isinstance(line.get("events"), list):
-            _clean_pieces(line["events"])
         try:
-            self._append(cut(line))
+            self._append(without_keys(line))
         except OSError as error:
             if not self._failed:
                 self._failed = True
@@ -123,10 +121,10 @@ class Recorder:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _clean_pieces(events):
-    """A stream cuts a text anywhere, so also inside a key. Such a text moves, cleaned, into its first piece."""
+def without_keys(line):
+    """A line without keys. A stream cuts a text anywhere, also inside a key: such a text moves into its first piece."""
     texts = {}
-    for event in events:
+    for event in line.get("events") or ():
         delta = event.get("delta")
         for key in PIECES if isinstance(delta, dict) else ():
             if isinstance(delta.get(key), str):
@@ -137,6 +135,7 @@ def _clean_pieces(events):
             for delta in deltas:
                 delta[key] = ""
             deltas[0][key] = clean
+    return cut(line)
 
 
 def _tee(response, then):

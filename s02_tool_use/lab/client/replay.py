@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..api import wire
 from ..api.server import ApiError
 from .differences import differences, said
-from .recording import RecordingError, file_named, read, warn
+from .recording import RecordingError, file_named, read, warn, without_keys
 
 # Who answered in a recording, by `answered_by`.
 WHO = {
@@ -44,7 +44,7 @@ class Replay:
     def __init__(self, path):
         self.path = file_named(path, "replay")
         heads, lines, note = read(self.path)
-        runs = {head["run"]: [line for line in lines if line["run"] == head["run"]] for head in heads}
+        runs = {head["run"]: [without_keys(line) for line in lines if line["run"] == head["run"]] for head in heads}
         head = next((head for head in reversed(heads) if runs[head["run"]]), None)
         if head is None:
             raise RecordingError(f"{self.path.name} has no requests yet: send some to what connect(record=...) gave.")

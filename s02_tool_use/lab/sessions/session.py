@@ -116,7 +116,7 @@ class _ChatTurn:
     def __init__(self, session, prompt):
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
-        self.results = []  # of the calls of the last reply
+        self.results, self.pieces = [], faults.Pieces()  # of the calls, and of the text, of the last reply
         self.question, self.verdict, self.decided = None, False, threading.Event()
         self.stopping, self.over = False, threading.Event()
 
@@ -148,6 +148,10 @@ class _ChatTurn:
         with self.session._lock:
             if self.session._turn is not self:
                 raise KeyboardInterrupt
+            if kind == "text":
+                data = self.pieces.add(data)
+            elif kind == "reply" and (rest := self.pieces.rest()):
+                self.session.watch("text", rest)
             if kind == "reply":
                 self.results = []
                 self.session.requests += 1

@@ -49,6 +49,7 @@ def bar(inside, colour):
 
 def code(text, fold=FOLD_LINES, prose=False):
     """A text with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
+    text = printable(text)  # before it is shortened: half of a key is no key any more
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
     font = "" if prose else "font-family:monospace;"
     block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST_CHARACTERS))}</div>'

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from ...calls.secrets import cut
 from ..api import wire
 from ..conversation import blocks, calls
 
@@ -97,7 +98,8 @@ def inner(content):
 
 
 def to_text(value, indent=None):
-    return json.dumps(value, ensure_ascii=False, indent=indent, default=repr)
+    """JSON of whatever it is, without keys: it is shown or saved."""
+    return cut(json.dumps(value, ensure_ascii=False, indent=indent, default=repr))
 
 
 def pretty(value, width=100, margin=""):

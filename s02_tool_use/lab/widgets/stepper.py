@@ -1,7 +1,5 @@
 """Stepper: a run of the agent, one stage at a time, with everything that goes back and forth in it."""
 
-import json
-
 import ipywidgets
 
 from ... import dispatch
@@ -139,7 +137,9 @@ class Stepper(Panel):
     def _draw(self):
         run, stage, self._drawing = self.run, self.run.stage, True
         try:
-            self.step.options = [(f"{number}  {s.title}", number) for number, s in enumerate(run.stages)]
+            self.step.options = [
+                (page.printable(f"{number}  {s.title}"), number) for number, s in enumerate(run.stages)
+            ]
             self.step.value = run.at
             self.which.options = [(_run_name(number, run), number) for number, run in enumerate(self.runs)]
             self.which.value = self.runs.index(run)
@@ -150,7 +150,7 @@ class Stepper(Panel):
         self.shown.draw(self._view(stage))
         editable = stage.editable
         self.editor.layout.display = "" if editable is not None and not run.saved else "none"
-        self.text.value = "" if editable is None else json.dumps(editable, ensure_ascii=False, indent=2)
+        self.text.value = "" if editable is None else _json(editable)
         self.text.rows = min(12, self.text.value.count("\n") + 2)
         self.fork_button.disabled = run.client is None
         self.stop_button.disabled = not self.busy
