@@ -1,5 +1,6 @@
 """Hermetic tests: no key, endpoint or .env of the machine leaks in, and every workspace is a temporary folder."""
 
+import gc
 import os
 import signal
 import threading
@@ -25,12 +26,34 @@ for _name in _leaks():
     del os.environ[_name]
 
 
+def pytest_configure(config):
+    """Whoever started the tests may ignore or block signals (nohup, the background of a script): no child inherits it.
+
+    What was ignored gets a handler that does nothing, so it still is; a handler ends where another program begins.
+    """
+    if os.name == "nt" or config.option.dist != "no":  # xdist: this process only tells others what to run
+        return
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python's own, which subprocess resets
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
 @pytest.fixture(autouse=True)
 def no_leaks(monkeypatch):
     for name in _leaks():
         monkeypatch.delenv(name)
     monkeypatch.setattr(secrets, "_files", set())  # what one test registers is none of the next one's business
     monkeypatch.setattr(secrets, "_forms", ())
+
+
+@pytest.fixture(autouse=True)
+def pinned():
+    """What a test leaves to the collector, such as a child that still runs, is found in it and not in a later one."""
+    gc.freeze()  # what was there before costs nothing, and is nobody's fault
+    yield
+    gc.collect()
+    gc.unfreeze()
 
 
 @pytest.fixture

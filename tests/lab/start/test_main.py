@@ -76,6 +76,34 @@ def test_the_inner_loop_collects_neither_a_notebook_nor_what_needs_the_machine(c
     assert found == (wanted if everything else set())
 
 
+SIGNALS = """
+import signal
+print([n.name for n in signal.Signals if signal.getsignal(n) == signal.SIG_IGN], signal.pthread_sigmask(0, ()))
+"""
+BACKGROUND = """
+import os, signal, sys
+for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGCHLD"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1})
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_a_child_of_a_test_ignores_and_blocks_no_signal():
+    done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True)
+    assert done.stdout == "['SIGPIPE', 'SIGXFSZ'] set()\n"  # these two are Python's own doing
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("cores", ["-n0", "-n1"])
+def test_nor_does_it_when_the_tests_run_in_the_background_of_a_script(cores):
+    test = f"{__file__}::test_a_child_of_a_test_ignores_and_blocks_no_signal"
+    command = [sys.executable, "-c", BACKGROUND, cores, test]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_chat_works_in_the_current_folder(started, tmp_path):
     line, folder = started("chat", "--yes")
     assert line[:2] == ["PYTHON", "-c"]
