@@ -48,6 +48,9 @@ ROOMS = {
 }
 
 
+LESSONS = {"shell", "dispatch", "tools", "workspace", "messages", "loop"}
+
+
 def by_name(paths):
     return pytest.mark.parametrize("path", paths, ids=[p.stem for p in paths])
 
@@ -132,6 +135,26 @@ def test_an_unknown_public_name_is_an_attribute_error():
 @by_name(sorted(PACKAGE.rglob("*.py")))
 def test_a_module_opens_by_saying_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_at_the_door_stand_six_lessons_and_at_most_five_files_of_the_lab():
+    assert {p.stem for p in PACKAGE.glob("*.py")} - {"__init__", "__main__"} == LESSONS
+    assert len(list((PACKAGE / "lab").glob("*.py"))) <= 5
+
+
+def test_the_page_about_the_house_names_every_room_in_it():
+    page = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"(?m)^([\w/]+(?:\.py|/))  ", page.split("```")[1])
+    rooms = [p for folder in (PACKAGE, PACKAGE / "lab") for p in folder.iterdir() if not p.name.startswith("_")]
+    there = {p.relative_to(PACKAGE).as_posix() + "/" * p.is_dir() for p in rooms if p.is_dir() or p.suffix == ".py"}
+    assert sorted(named) == sorted(there - {"lab/"})
+
+
+def test_the_page_about_the_house_names_only_files_that_are_there():
+    page = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    files = {path.relative_to(ROOT).as_posix() for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py")}
+    for name in re.findall(r"`([\w/]+\.py)`", page):
+        assert any(f"/{path}".endswith(f"/{name}") for path in files), name
 
 
 # ---- the notebooks

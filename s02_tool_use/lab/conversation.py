@@ -7,15 +7,17 @@ Left out: how one is drawn (show/rows.py) and how one is mended (messages.py).
 import itertools
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from .api.rules import FIRST_PARTY, validate
+from .api.rules import FIRST_PARTY, Problem, Profile, validate
 
 # Each has a minimal list of messages written for this course, and the addresses of the reports.
 REPORTED = Path(__file__).parent / "data" / "histories.json"
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """SDK objects as the JSON data that they stand for, without their empty fields; anything else as it is."""
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_none=True)
@@ -26,7 +28,7 @@ def plain(value):
     return value
 
 
-def request_of(given):
+def request_of(given: object) -> dict:
     """A list of messages, one message or a whole request as a request: plain data with a list of messages."""
     data = plain(given)
     if isinstance(data, dict) and "role" in data:
@@ -37,7 +39,7 @@ def request_of(given):
     return request
 
 
-def blocks(message):
+def blocks(message: object) -> list:
     """The blocks of one message, as they are; a string counts as one text block."""
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
@@ -45,13 +47,13 @@ def blocks(message):
     return content if isinstance(content, list) else []
 
 
-def calls(messages):
+def calls(messages: Iterable) -> list[dict]:
     """The tool_use blocks of these messages, in order."""
     every = (block for message in messages for block in blocks(message))
     return [block for block in every if isinstance(block, dict) and block.get("type") == "tool_use"]
 
 
-def judge(request):
+def judge(request: dict) -> Problem | None:
     """What the API refuses first in this request (a rules.Problem), or None.
 
     A list of messages alone says no model, limit or tools: they are filled in. After an assistant's turn the user's is
@@ -66,7 +68,7 @@ def judge(request):
     return validate({"model": "any", "max_tokens": 1000, "tools": tools} | request | {"messages": messages + rest})
 
 
-def waiting(messages):
+def waiting(messages: list) -> set[str]:
     """The ids of the calls in the last turn, if nothing has come after it: their results are still to be sent."""
     turn = itertools.takewhile(_is_assistant, reversed(messages))
     return {str(block.get("id")) for block in calls(turn)}
@@ -76,7 +78,7 @@ def _is_assistant(message):
     return isinstance(message, dict) and message.get("role") == "assistant"
 
 
-def histories():
+def histories() -> dict[str, dict]:
     """id -> case, read anew on each call. A case is a dict: `source` (addresses), `why`, `messages`, `api_error` (None
     where the API accepts it), `repaired` (one right repair), sometimes `request` and `profile` (what else is sent, and
     to which kind of model), and `checkable`: whether the list alone shows the fault.
@@ -84,7 +86,7 @@ def histories():
     return {case["id"]: case for case in json.loads(REPORTED.read_text(encoding="utf-8"))}
 
 
-def problem_of(messages, case=None, profile=FIRST_PARTY):
+def problem_of(messages: list, case: dict | None = None, profile: Profile = FIRST_PARTY) -> Problem | None:
     """What the API would refuse in these messages (a rules.Problem), or None. No request is sent.
 
     The rest of the request is that of the case, or else one that fits: the tools are those that the messages call.
@@ -97,7 +99,7 @@ def problem_of(messages, case=None, profile=FIRST_PARTY):
     return validate(request, case.get("profile", profile))
 
 
-def api_says(messages, case=None, profile=FIRST_PARTY):
+def api_says(messages: list, case: dict | None = None, profile: Profile = FIRST_PARTY) -> str:
     """The API's words about these messages, or "accepted"."""
     problem = problem_of(messages, case, profile)
     return "accepted" if problem is None else problem.message

@@ -1,6 +1,6 @@
 """The checks under the exercises: `check.NAME(yours)`. Here are their names, and `check.progress()`.
 
-Left out: the exercises themselves (checks/, a module for each notebook) and how a check judges (verdict.py).
+Left out: the exercises themselves (exercises/, a module for each notebook) and how a check judges (exercise.py).
 """
 
 import importlib
@@ -8,7 +8,7 @@ import importlib
 from ..show import page
 from . import record as _record
 
-# notebook -> (its module in checks/, its exercises in their order). A module is loaded when one of its checks is used.
+# notebook -> (its module in exercises/, its exercises in their order). A module is loaded when one of its checks is used.
 NOTEBOOKS = {
     "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash"]),
     "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
@@ -26,17 +26,17 @@ CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
 
 
-def __getattr__(name):
+def __getattr__(name: str):
     if name not in _HOMES:
         raise AttributeError(f"There is no check {name!r}. The checks are: {', '.join(_HOMES)}")
     return getattr(importlib.import_module(f"{__package__}.exercises.{_HOMES[name]}"), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return ["progress", *_HOMES]  # what the Tab key offers
 
 
-def progress(reset=False):
+def progress(reset: bool = False) -> page.Page:
     """Show which exercises are done so far on this machine. `reset=True` forgets them."""
     if reset:
         _record.reset()

@@ -1,6 +1,6 @@
 """How a check judges: an exercise is a table of properties, each with its sentence, cases, right answer and reading.
 
-Left out: the exercises themselves (checks/) and the running of a learner's code (calling.py).
+Left out: the exercises themselves (exercises/) and the running of a learner's code (trial.py).
 """
 
 import contextlib

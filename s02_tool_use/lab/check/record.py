@@ -10,7 +10,7 @@ from pathlib import Path
 
 FILE = ".progress"  # git ignores it
 
-_here = []  # done in this process: all that there is under pytest
+_here: list[str] = []  # done in this process: all that there is under pytest
 
 
 def _path():
@@ -20,7 +20,7 @@ def _path():
     return Path(getattr(shell, "starting_dir", None) or Path.cwd()) / FILE  # a cell may have changed the folder since
 
 
-def done():
+def done() -> list[str]:
     """The names recorded so far, in the order in which they were first done."""
     path, names = _path(), list(_here)
     if path is not None:
@@ -29,7 +29,7 @@ def done():
     return list(dict.fromkeys(names))
 
 
-def record(name):
+def record(name: str) -> None:
     """Remember that this exercise is done. A folder that cannot be written costs the memory, not the check."""
     if name in done():
         return
@@ -41,7 +41,7 @@ def record(name):
             file.write(name + "\n")
 
 
-def reset():
+def reset() -> None:
     """Forget everything."""
     _here.clear()
     path = _path()

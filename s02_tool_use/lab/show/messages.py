@@ -14,7 +14,7 @@ CONTEXT = 3  # lines around a change
 WIRE = 60  # lines of a body that are shown before the rest folds: here it is what the reader came for
 
 
-def show_messages(messages):
+def show_messages(messages: object) -> Page:
     """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
 
     messages: a list of messages, or a whole request (a dict that has them under "messages"). SDK objects or dicts,
@@ -78,7 +78,7 @@ def _refusal(problem):
     return _indent(f"!! the API refuses this, {head}: {said}"), bar(f"{badge(head, page.RED)} {escape(said)}", page.RED)
 
 
-def show_diff(before, after):
+def show_diff(before: object, after: object) -> Page:
     """Draw what changed from one text or history to another, and what the API says to each history."""
     if isinstance(before, str) and isinstance(after, str):
         old, new, verdicts = before.splitlines(), after.splitlines(), []
@@ -127,7 +127,7 @@ def _lines(message, labels):
     return [str(role), *"\n".join(_row_text(row) for row in rows.rows(message, labels)).split("\n")]
 
 
-def show_source(*things):
+def show_source(*things: object) -> Page:
     """Show the source of functions, classes or tables of the package, and the file in which each stands."""
     found = [source.of(thing) for thing in things]
     text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)

@@ -21,33 +21,33 @@ MOST_CHARACTERS = 20_000  # characters of one text that go into a notebook at al
 class Page:
     """What a cell shows: `_repr_html_` in a notebook, `repr` in a terminal and in the tests."""
 
-    def __init__(self, text, html):
+    def __init__(self, text: str, html: str) -> None:
         self.text, self.html = printable(text), printable(html)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.text
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return self.html
 
 
-def escape(text):
+def escape(text: object) -> str:
     """Text that stays text inside HTML, a `<script>` included."""
     return html.escape(str(text))
 
 
-def badge(text, colour):
+def badge(text: str, colour: str) -> str:
     """A small filled label: it brings its own ground, so it is readable on any page."""
     style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px"
     return f'<span style="{style}">{escape(text)}</span>'
 
 
-def bar(inside, colour):
+def bar(inside: str, colour: str) -> str:
     """A box with a coloured line at its left."""
     return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
-def code(text, fold=FOLD_LINES, prose=False):
+def code(text: str, fold: int = FOLD_LINES, prose: bool = False) -> str:
     """A text with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
     text = printable(text)  # before it is shortened: half of a key is no key any more
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
@@ -60,12 +60,12 @@ def code(text, fold=FOLD_LINES, prose=False):
     )
 
 
-def is_short(text, fold=FOLD_LINES):
+def is_short(text: str, fold: int = FOLD_LINES) -> bool:
     """True for what is shown unfolded: at most `fold` lines, and no more characters than so many lines hold."""
     return text.count("\n") < fold and len(text) <= fold * WIDTH_CHARACTERS
 
 
-def first_lines(text, fold=FOLD_LINES):
+def first_lines(text: str, fold: int = FOLD_LINES) -> str:
     """What the text twin shows of a long text: its beginning, and how much more there is."""
     if is_short(text, fold):
         return text

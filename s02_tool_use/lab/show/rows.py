@@ -1,6 +1,7 @@
 """The blocks of a conversation as rows, ready to be drawn: the label of a call, its text, what must not be missed."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...calls.secrets import cut
@@ -27,7 +28,7 @@ class Row:
         return " ".join(part for part in (self.label, self.kind, self.name, id) if part)
 
 
-def labels_of(*histories):
+def labels_of(*histories: list) -> dict[str, str]:
     """id -> A, B, ...: one label for each call, in the order of the calls. Several histories share their labels."""
     ids = [str(block.get("id")) for messages in histories for block in calls(messages)]
     return {id: _letters(number) for number, id in enumerate(dict.fromkeys(ids))}
@@ -38,7 +39,7 @@ def _letters(number):
     return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
 
 
-def rows(message, labels, waits=()):
+def rows(message: object, labels: dict[str, str], waits: Collection[str] = ()) -> list[Row]:
     """The rows of one message. `labels` is what labels_of gave, `waits` what waiting gave."""
     if not isinstance(message, dict):
         return [Row("(no message)", repr(message))]
@@ -68,7 +69,7 @@ def _row(block, labels, waits):
     return Row(kind, inner(block))
 
 
-def arguments(given):
+def arguments(given: object) -> str:
     """A call's input: as JSON when it fits on a line, else a line for each argument, long texts as they are."""
     line = to_text(given)
     if len(line) <= 100 or not isinstance(given, dict):
@@ -80,7 +81,7 @@ def arguments(given):
     return "\n".join(parts)
 
 
-def inner(content):
+def inner(content: object) -> str:
     """The text of a block, or of a result's content: pictures and documents by their size, unknown blocks as JSON."""
     if isinstance(content, str):
         return content
@@ -97,12 +98,12 @@ def inner(content):
     return "" if content is None else repr(content)
 
 
-def to_text(value, indent=None):
+def to_text(value: object, indent: int | None = None) -> str:
     """JSON of whatever it is, without keys: it is shown or saved."""
     return cut(json.dumps(value, ensure_ascii=False, indent=indent, default=repr))
 
 
-def pretty(value, width=100, margin=""):
+def pretty(value: object, width: int = 100, margin: str = "") -> str:
     """JSON in which whatever fits stands on one line: shorter to read than one line for each number."""
     line = to_text(value)
     if len(margin) + len(line) <= width or not value or not isinstance(value, (dict, list)):
@@ -116,7 +117,7 @@ def pretty(value, width=100, margin=""):
     return start + "\n" + ",\n".join(inner + item for item in items) + f"\n{margin}{end}"
 
 
-def counts(messages):
+def counts(messages: list) -> str:
     """`3 messages, 4 blocks, about 60 tokens`: counted as the offline server counts them in `usage`."""
     number = sum(len(blocks(message)) for message in messages)
     tokens = wire.count_tokens(to_text(messages))

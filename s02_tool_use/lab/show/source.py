@@ -1,13 +1,10 @@
-"""The source of a function, class or table, and a drawing of it that needs no colours."""
+"""The source of a function, class or table, and a drawing of it."""
 
 import ast
 import inspect
-import io
-import keyword
 import sys
 import sysconfig
 import textwrap
-import tokenize
 from pathlib import Path
 
 from . import page
@@ -15,7 +12,7 @@ from . import page
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def of(thing):
+def of(thing: object) -> tuple[str, str]:
     """(file, source text) of a function, class or module, or of a table that a module of the package defines."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing):
         try:
@@ -33,7 +30,7 @@ def of(thing):
     )
 
 
-def where(file):
+def where(file: str | None) -> str:
     """A source file as everybody has it: seen from the repository or from what is installed, else "this notebook"."""
     file = Path(file or "").resolve()
     for root in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), REPOSITORY):  # the inner ones first
@@ -52,40 +49,30 @@ def _assignment(module, name):
     return None
 
 
-def drawn(text):
-    """`text` as HTML: keywords bold, comments and docstrings paler. No colours, so it fits every theme."""
-    lines = text.split("\n")
-    out, row, column = [], 1, 0
+def drawn(text: str) -> str:
+    """`text` as HTML, by Pygments. Its colours are those of the page, readable on a light ground and on a dark one."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+    from pygments.style import Style
+    from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-    def copy(to_row, to_column):
-        nonlocal row, column
-        while row < to_row:
-            out.append(page.escape(lines[row - 1][column:]) + "\n")
-            row, column = row + 1, 0
-        out.append(page.escape(lines[row - 1][column:to_column]))
-        column = to_column
+    blue, violet, green, pink, brown, _ = page.COLOURS
 
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError):
-        tokens = []
-    fresh = True  # at the start of a statement: a string there is a docstring
-    for token in tokens:
-        style = _style(token, fresh)
-        if style:
-            copy(*token.start)
-            out.append(f'<span style="{style}">')
-            copy(*token.end)
-            out.append("</span>")
-        if token.type not in (tokenize.NL, tokenize.COMMENT):
-            fresh = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    copy(len(lines), len(lines[-1]))
-    return f'<pre style="margin:2px 0;white-space:pre-wrap;background:none;color:inherit">{"".join(out)}</pre>'
+    class Colours(Style):
+        styles = {
+            Comment: f"italic {page.GREY}",
+            String.Doc: f"italic {page.GREY}",
+            String: green,
+            Number: brown,
+            Keyword: f"bold {violet}",
+            Operator.Word: f"bold {violet}",
+            Keyword.Constant: brown,
+            Name.Function: blue,
+            Name.Class: blue,
+            Name.Decorator: pink,
+        }
 
-
-def _style(token, fresh):
-    if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and fresh):
-        return "opacity:.7"
-    if token.type == tokenize.NAME and keyword.iskeyword(token.string):
-        return "font-weight:bold"
-    return ""
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    inside = highlight(text, lexer, HtmlFormatter(nowrap=True, noclasses=True, style=Colours)).removesuffix("\n")
+    return f'<pre style="margin:2px 0;white-space:pre-wrap;background:none;color:inherit">{inside}</pre>'

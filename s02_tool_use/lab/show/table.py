@@ -1,10 +1,12 @@
 """A table as a Page: HTML for the notebook, aligned columns for everything else."""
 
+from collections.abc import Iterable, Sequence
+
 from . import page
 from .page import Page
 
 
-def show_table(head, rows):
+def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
     """Draw a table. head: the names of the columns. rows: lists of values; a Page as a value keeps its own drawing."""
     cells = [[_cell(value) for value in row] for row in rows]
     for row in cells:
