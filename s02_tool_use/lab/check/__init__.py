@@ -8,7 +8,7 @@ import importlib
 from ..show import page
 from . import record as _record
 
-# notebook -> (its module in exercises/, its exercises in their order). A module is loaded when one of its checks is used.
+# notebook -> (its module in exercises/, its exercises in their order). It is loaded when one of its checks is used.
 NOTEBOOKS = {
     "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash"]),
     "02": ("dispatch", ["run_tool", "schema", "added_tool"]),

@@ -43,7 +43,7 @@ class Such:
     def __eq__(self, value):
         return bool(self.holds(value))
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # equal to many values, so in no set
 
 
 def text_with(*parts):

@@ -5,6 +5,7 @@ Everything is a Page: HTML for the notebook, the same as text for the tests. Lef
 
 import difflib
 import json
+from typing import Any
 
 from .. import conversation
 from . import page, rows, source
@@ -14,7 +15,7 @@ CONTEXT = 3  # lines around a change
 WIRE = 60  # lines of a body that are shown before the rest folds: here it is what the reader came for
 
 
-def show_messages(messages: object) -> Page:
+def show_messages(messages: Any) -> Page:
     """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
 
     messages: a list of messages, or a whole request (a dict that has them under "messages"). SDK objects or dicts,
@@ -33,8 +34,8 @@ def show_messages(messages: object) -> Page:
         inside = [f"<b>{index} {escape(role)}</b>"]
         found = [(_row_text(row), _row_html(row)) for row in rows.rows(message, labels, waits)]
         if problem is not None and problem.message_index == index:  # below its block, or at the end of its message
-            place = problem.block_index if problem.block_index in range(len(found)) else len(found) - 1
-            found.insert(place + 1, _refusal(problem))
+            block = problem.block_index
+            found.insert(block + 1 if block is not None and block < len(found) else len(found), _refusal(problem))
         text += [line for line, _ in found]
         html.append(f'<div style="margin-bottom:8px">{"".join(inside + [drawn for _, drawn in found])}</div>')
     if problem is not None and problem.message_index not in range(len(messages)):

@@ -32,10 +32,10 @@ def of(thing: object) -> tuple[str, str]:
 
 def where(file: str | None) -> str:
     """A source file as everybody has it: seen from the repository or from what is installed, else "this notebook"."""
-    file = Path(file or "").resolve()
+    path = Path(file or "").resolve()
     for root in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), REPOSITORY):  # the inner ones first
-        if file.is_relative_to(root):
-            return file.relative_to(root).as_posix()
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
     return "this notebook"
 
 
