@@ -291,6 +291,18 @@ def test_model_names_stand_in_the_example_of_the_env_file_and_nowhere_else():
             assert not found or name.startswith("tests/"), f"{name}: {found.group()}"
 
 
+def test_a_plain_install_brings_every_room_and_all_data():
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = re.findall(r'^    "(s02_tool_use[\w.]*)",$', settings, re.M)
+    data = PACKAGE / "lab" / "data"
+    folders = {path.parent for path in PACKAGE.rglob("*.py") if data not in path.parents}
+    assert sorted(listed) == sorted(".".join(folder.relative_to(ROOT).parts) for folder in folders)
+    patterns = re.findall(r'"([^"]+)"', re.search(r"package-data = .*", settings)[0])
+    found = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    others = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".md")]
+    assert [path.name for path in others if path not in found] == []
+
+
 def test_ruff_has_nothing_to_say():
     for arguments in (["check"], ["format", "--check"]):
         done = subprocess.run(
