@@ -1,6 +1,7 @@
 """The shape of the repository: imports, exports, and the frame of each notebook."""
 
 import ast
+import glob
 import inspect
 import json
 import re
@@ -298,7 +299,7 @@ def test_a_plain_install_brings_every_room_and_all_data():
     folders = {path.parent for path in PACKAGE.rglob("*.py") if data not in path.parents}
     assert sorted(listed) == sorted(".".join(folder.relative_to(ROOT).parts) for folder in folders)
     patterns = re.findall(r'"([^"]+)"', re.search(r"package-data = .*", settings)[0])
-    found = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    found = {Path(path) for pattern in patterns for path in glob.glob(str(PACKAGE / pattern), recursive=True)}
     others = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc", ".md")]
     assert [path.name for path in others if path not in found] == []
 
