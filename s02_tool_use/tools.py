@@ -9,6 +9,7 @@ import os
 from .calls.results import ToolError
 from .files import patterns
 from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
+from .files.names import shown
 from .files.opening import locked, open_file, replace
 from .workspace import open_folder, opened_parent, parts_of
 
@@ -100,8 +101,8 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
         if result != raw:
             replace(folder, name, result, path, seen)
     # What is said takes its time too, and no other edit has to wait for it.
-    shown = ", ".join(map(str, lines)) + ", ..." * (count > len(lines))
-    where = f"{count} place{'s' * (count > 1)} (line {shown})"
+    first = ", ".join(map(str, lines)) + ", ..." * (count > len(lines))
+    where = f"{count} place{'s' * (count > 1)} (line {first})"
     if not count:
         raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
     if count > 1 and not replace_all:
@@ -116,20 +117,15 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
 def run_glob(pattern: str) -> str:
     """The names that match, sorted, one a line, relative to the workspace; at most MAX_MATCHES, with a count."""
     names, notes = find(pattern)
-    shown = [_printable(name) for name in names[:MAX_MATCHES]]
+    listed = [shown(name) for name in names[:MAX_MATCHES]]
     if len(names) > MAX_MATCHES:
         notes.append(f"truncated: {MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
-    return _with_notes("\n".join(shown) or f"No matches for {pattern}", notes)
+    return _with_notes("\n".join(listed) or f"No matches for {pattern}", notes)
 
 
 def find(pattern: str) -> tuple:
     """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
     return patterns.find(pattern, parts_of, open_folder)
-
-
-def _printable(name):
-    """Names with line breaks or undecodable bytes are quoted: one name stays one line, and can be sent."""
-    return name if name.isprintable() else ascii(name)
 
 
 def _number(name, value, least):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .calls.results import ToolError
-from .files.names import ON_WINDOWS, checked, look, steps
+from .files.names import ON_WINDOWS, checked, look, steps, unquoted
 from .files.opening import FOLDER, tool_errors_for
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
@@ -127,9 +127,9 @@ def opened_parent(p, create=False) -> Iterator[tuple]:
     """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
 
     With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
-    On Windows, without folder descriptors, it gives (None, the whole path).
+    A name that glob shows quoted is taken so. On Windows, without folder descriptors, it gives (None, the whole path).
     """
-    *parents, name = parts_of(p) or (".",)
+    *parents, name = parts_of(_meant(p)) or (".",)
     with tool_errors_for(p):
         folder = open_folder(parents, create)
         try:
@@ -137,6 +137,19 @@ def opened_parent(p, create=False) -> Iterator[tuple]:
         finally:
             if not ON_WINDOWS:
                 os.close(folder)
+
+
+def _meant(p):
+    """`p`; or the file whose name glob shows quoted, as `p`, if there is none of the literal name."""
+    name = unquoted(p)
+    return name if name and _exists(name) and not _exists(p) else p
+
+
+def _exists(p):
+    try:
+        return os.path.lexists(safe_path(p))
+    except ToolError:
+        return False
 
 
 def open_folder(parts, create=False):

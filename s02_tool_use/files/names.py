@@ -1,6 +1,8 @@
-"""A path as text: what can be one at all, its steps as the system takes them, and what stands at a step."""
+"""A path as text: what can be one, its steps as the system takes them, what stands at a step, how it is shown."""
 
+import ast
 import os
+import re
 import stat
 
 from ..calls.results import ToolError
@@ -8,6 +10,26 @@ from .windows import windows_parts
 
 ON_WINDOWS = os.name == "nt"
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
+
+# What would break a line of a list in two, or cannot be sent: control characters, and bytes that are not UTF-8.
+UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+QUOTED = re.compile(r"""(['"])(?:[ -[\]-~]|\\(?:[\\'nrt]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*\1""")  # as ascii() does
+
+
+def shown(name: str) -> str:
+    """`name` as it is, or quoted as Python does where it could not stand in one line of a result."""
+    return ascii(name) if UNSHOWN.search(name) else name
+
+
+def unquoted(text) -> str | None:
+    """The name that `shown` shows as this quoted text; None for any other text."""
+    if not isinstance(text, str) or not QUOTED.fullmatch(text):
+        return None
+    try:
+        name = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return None
+    return name if name != text == shown(name) else None
 
 
 def checked(p) -> str:

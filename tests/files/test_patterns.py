@@ -1,15 +1,20 @@
 """Which names a pattern finds, and that it ends soon and stays in the workspace. More inputs in test_hostile_paths."""
 
+import errno
 import fnmatch
+import json
 import os
+import re
+import subprocess
+import sys
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 
-from s02_tool_use import ToolError, find, run_glob
+from s02_tool_use import ToolError, find, run_glob, run_read, run_tool, run_write
 from s02_tool_use.files import patterns
 from s02_tool_use.files.patterns import expand_braces
 from s02_tool_use.tools import MAX_MATCHES
@@ -154,12 +159,126 @@ def test_the_list_is_capped_and_counted(workspace):
     assert note == f"[truncated: {MAX_MATCHES} of {MAX_MATCHES + 7} matches are shown; narrow the pattern]"
 
 
+def test_what_a_leading_dot_hides_is_counted(workspace):
+    for name in (".github/workflows/ci.yml", ".github/b.yml", "sub/.hidden/c.yml", ".d.yml", "sub/x.txt"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("")
+    note = "[{} more under names that begin with a dot, such as {}; write the dot too]"
+    assert run_glob("**/*.yml") == "No matches for **/*.yml\n" + note.format(4, ".d.yml")
+    assert run_glob("*") == "sub\n" + note.format(2, ".d.yml")
+    assert run_glob("sub/*/*.yml") == "No matches for sub/*/*.yml\n" + note.format(1, "sub/.hidden/c.yml")
+    assert run_glob("{.*/**,**}/*.yml") == ".github/b.yml\n.github/workflows/ci.yml\n" + note.format(2, ".d.yml")
+    for pattern in (".github/**/*.yml", "sub/*.txt", "**/*.txt", ".*"):
+        assert "begin with a dot" not in run_glob(pattern)
+
+
+def test_counting_behind_dots_ends_soon_and_says_so(workspace, monkeypatch):
+    (workspace / ".d").mkdir()
+    (workspace / ".d" / "a.yml").write_text("")
+    (workspace / ".b.yml").write_text("")
+    monkeypatch.setattr(patterns, "MAX_WIDE_SECONDS", -1)
+    assert "[at least 1 more under names that begin with a dot, such as .b.yml" in run_glob("**/*.yml")
+
+
+def test_a_fault_of_the_system_ends_no_search(workspace, monkeypatch):
+    for name in ("a", "b", "c"):
+        (workspace / name / "sub").mkdir(parents=True)
+        (workspace / name / "sub" / "f.py").write_text("")
+    scandir, bad = os.scandir, os.stat(workspace / "b")
+
+    def broken(folder):
+        if os.path.samestat(os.stat(folder), bad):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.scandir", broken)
+        assert run_glob("**/*.py") == "a/sub/f.py\nc/sub/f.py\n[some folders could not be opened]"
+
+
+FEW = """
+import resource, sys, s02_tool_use as s
+s.use_workdir(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]), int(sys.argv[2])))
+print(s.run_tool({"id": "t", "name": "glob", "input": {"pattern": "**/*.py"}})["content"])
+"""
+
+
+def test_too_many_open_files_end_no_search(workspace):
+    pytest.importorskip("resource")
+    (workspace / "/".join("d" * 30)).mkdir(parents=True)
+    (workspace / "a.py").write_text("")
+    (workspace / "d" / "b.py").write_text("")
+    for files in range(6, 20, 2):
+        done = subprocess.run([sys.executable, "-c", FEW, workspace, str(files)], capture_output=True, text=True)
+        assert re.search(r"some folders could not be opened|cannot be opened \(Too many open files\)", done.stdout), (
+            done
+        )
+
+
 def test_a_name_stays_one_line_that_can_be_sent(workspace):
     (workspace / "x\ny").write_text("")
-    (workspace / "é 漢.txt").write_text("")
+    (workspace / "é 漢\u3000\u200d\xa0.txt").write_text("")
     with open(os.fsencode(workspace) + b"/bad\xff", "w"):
         pass
-    assert run_glob("*") == "'bad\\udcff'\n'x\\ny'\né 漢.txt"
+    assert run_glob("*") == "'bad\\udcff'\n'x\\ny'\né 漢\u3000\u200d\xa0.txt"
+
+
+@st.composite
+def names(draw):
+    """Names of files: any characters, and any bytes, as far as the system takes them."""
+    name = draw(
+        st.text(max_size=30)
+        | st.binary(max_size=60).map(os.fsdecode)
+        | st.text("'\"\\\n\r\u2028xé\x85n\xa0u", max_size=9)
+    )
+    try:
+        raw = os.fsencode(name)
+    except UnicodeError:
+        raw = b""
+    assume(0 < len(raw) < 256 and b"/" not in raw and b"\0" not in raw and raw not in (b".", b".."))
+    return name
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=names(), folder=names() | st.none())
+def test_whatever_glob_prints_the_other_tools_take(workspace, name, folder):
+    path = workspace / folder / name if folder else workspace / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("old")
+    try:
+        pattern = "{.*,*}/{.*,*}" if folder else "{.*,*}"
+        printed = json.loads(json.dumps(run_tool({"id": "t", "name": "glob", "input": {"pattern": pattern}})))[
+            "content"
+        ]
+        printed.encode()
+        assert len(printed.splitlines()) == 1
+        for tool, more in (
+            ("read_file", {}),
+            ("edit_file", {"old_text": "old", "new_text": "new"}),
+            ("write_file", {"content": "newer"}),
+        ):
+            result = run_tool({"id": "t", "name": tool, "input": {"path": printed, **more}})
+            assert "is_error" not in result, result
+        assert path.read_text() == "newer"
+        assert len(list(path.parent.iterdir())) == 1
+    finally:
+        path.unlink()
+        if folder:
+            path.parent.rmdir()
+
+
+def test_a_quoted_name_is_a_name_like_any_other_where_there_is_such_a_file(workspace):
+    (workspace / "x\ny").write_text("two lines")
+    assert run_read(r"'x\ny'") == "two lines"
+    (workspace / r"'x\ny'").write_text("quoted")
+    assert run_read(r"'x\ny'") == "quoted"
+    run_write("'a.txt'", "1")
+    run_write(r"'a\nb'", "1")
+    assert {"'a.txt'", r"'a\nb'"} <= set(os.listdir(workspace))
+    for name in (r"'\x2e./x'", r"'\x00'", r"'\udc00'", r"'\U00110000'", r"'\q'", "'" * 2000, r"'..\x2f..\n'"):
+        with pytest.raises(ToolError):
+            run_read(name)
 
 
 NAMES = st.sampled_from(["a", "b", "ab", ".a", "[a]"])
