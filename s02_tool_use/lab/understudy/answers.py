@@ -1,8 +1,7 @@
 """What the understudy says when it does not call a tool: who it is, what it can do, what is missing."""
 
 from .plans import shown
-from .prompt import speaks_chinese
-from .toolbox import IN_WORDS, STANDARD
+from .toolbox import ABILITIES
 
 EXAMPLES = [
     ("run", "Fix the failing test", "修复失败的测试"),
@@ -18,36 +17,35 @@ EXAMPLES = [
 
 def abilities(clause):
     """What it can do with the tools of this request, as examples."""
-    if not clause.tools:
-        return clause.t(
+    if clause.tools:
+        intro = clause.t("I understand requests such as:", "我能听懂这样的请求：")
+    else:
+        intro = clause.t(
             "This request offers me no tools, so I can only talk. With tools I understand requests such as:",
             "这个请求没有提供工具，所以我只能说话。有了工具，我能听懂这样的请求：",
-        ) + "".join(clause.t(f"\n- {en}", f"\n- {zh}") for _, en, zh in EXAMPLES)
-    can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if clause.tools.can(ability)]
-    own = [name for name in clause.tools.tools if name not in STANDARD]
-    can += [clause.t(f"{name}: name it and what it needs", f"{name}：说出它的名字和参数") for name in own]
-    return clause.t("I understand requests such as:", "我能听懂这样的请求：") + "".join(
-        f"\n- {example}" for example in can
-    )
+        )
+    can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if not clause.tools or clause.tools.can(ability)]
+    own = [
+        clause.t(f"{name}: name it and what it needs", f"{name}：说出它的名字和参数")
+        for name in clause.tools.own_tools()
+    ]
+    return "\n- ".join([intro, *can, *own])
 
 
 def small_talk(clause):
+    """An answer to what asks for nothing to be done, or None."""
     if clause.has(r"\b(who|what) are you\b|\bare you\b|你是谁|你是.*吗|你是什么"):
         return clause.t(
             "I am the understudy: a set of rules, not a language model. I answer when no real model is connected.",
             "我是替身：一组写好的规则，不是语言模型。没有连接真正的模型时，由我来回答。",
         )
-    if clause.has(r"\b(what|how) can you (do|help)|\bhelp\b|你能做什么|你会什么|帮助"):
-        return f"{_hello(clause)} {abilities(clause)}"
-    if clause.has(r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|你好|您好|嗨)\b|^\W*(你好|您好|嗨)"):
-        return f"{_hello(clause)} {abilities(clause)}"
+    help_asked = r"\b(what|how) can you (do|help)|\bhelp\b|你能做什么|你会什么|帮助"
+    if clause.has(rf"{help_asked}|^\W*(hello|hi|hey|good (morning|evening|afternoon))\b|^\W*(你好|您好|嗨)"):
+        hello = clause.t("Hello. I am a set of rules, not a language model.", "你好。我是一组规则，不是语言模型。")
+        return f"{hello} {abilities(clause)}"
     if clause.has(r"\b(thanks?|thank you|bye|goodbye)\b|谢谢|再见"):
         return clause.t("You are welcome.", "不客气。")
     return None
-
-
-def _hello(clause):
-    return clause.t("Hello. I am a set of rules, not a language model.", "你好。我是一组规则，不是语言模型。")
 
 
 def not_understood(clause):
@@ -59,16 +57,17 @@ def not_understood(clause):
 
 
 def missing(clause, ability):
-    en, zh = IN_WORDS[ability]
+    """No tool that was offered can do it."""
+    need = clause.t(*ABILITIES[ability].does)
     if not clause.tools:
         return clause.t(
-            f"I cannot look at your files: this request offers no tools. I would need one that {en}.",
-            f"我看不到你的文件：这个请求没有提供工具。我需要一个能{zh}的工具。",
+            f"I cannot look at your files: this request offers no tools. I would need one that {need}.",
+            f"我看不到你的文件：这个请求没有提供工具。我需要一个能{need}的工具。",
         )
     names = ", ".join(clause.tools.tools)
     return clause.t(
-        f"I need a tool that {en}, and this request offers only: {names}.",
-        f"我需要一个能{zh}的工具，而这个请求只提供：{names}。",
+        f"I need a tool that {need}, and this request offers only: {names}.",
+        f"我需要一个能{need}的工具，而这个请求只提供：{names}。",
     )
 
 
@@ -80,16 +79,14 @@ def arguments_missing(clause, tool, names):
     )
 
 
-def foreign_result(talk):
+def foreign_result(asked):
     """The conversation holds a call that the understudy did not make: all it can do is to say what came back."""
-    zh = speaks_chinese(talk.prompt)
-    name, result = talk.called[-1], shown(talk.results[-1])
-    if zh:
-        return f"{name} 的结果：{result}"
-    return f"{name} {'failed' if talk.results[-1].is_error else 'gave'}: {result}"
+    name, result = asked.called[-1], asked.results[-1]
+    if asked.zh:
+        return f"{name} 的结果：{shown(result)}"
+    return f"{name} {'failed' if result.is_error else 'gave'}: {shown(result)}"
 
 
-def forbidden(talk, name):
-    if speaks_chinese(talk.prompt):
-        return f"你没有允许 {name}，我就停在这里。"
-    return f"You did not allow {name}, so I stop here."
+def forbidden(asked, name):
+    """The user did not allow a call."""
+    return f"你没有允许 {name}，我就停在这里。" if asked.zh else f"You did not allow {name}, so I stop here."

@@ -11,7 +11,7 @@ import re
 import tokenize
 from typing import NamedTuple
 
-from .plans import file_names, shown
+from .plans import found_files, shown
 from .toolbox import failed, output
 
 MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and the loop ends after 20
@@ -89,8 +89,7 @@ def fix_tests(clause):
 def find_tests(clause):
     """The test files, those that the clause names or all, and all files."""
     say = clause.t("I'll look which files there are.", "我先看看有哪些文件。")
-    (listing,) = yield say, [clause.tools.call("files", pattern="*", folder="")]
-    files = [] if failed(listing) else file_names(listing)
+    files = yield from found_files(clause, say, "*")
     named = [path for path in clause.paths if "test" in path]
     return named or [path for path in files if re.search(r"(^|/)(test_\w+|\w+_test|tests?)\.py$", path)], files
 
@@ -131,7 +130,8 @@ def read_around(clause, tests, files, test):
     say = clause.t("It needs these: ", "它要用到：") + ", ".join(paths)
     results = (yield say, [clause.tools.call("read", path=path) for path in paths]) if paths else []
     read = {path: output(result) for path, result in zip(paths, results, strict=True) if not failed(result)}
-    rules = [f'{path} says: "{line.strip("#-* ")}"' for path in readme for line in read.pop(path, "").splitlines()]
+    says = clause.t('{} says: "{}"', "{} 写道：“{}”")
+    rules = [says.format(path, line.strip("#-* ")) for path in readme for line in read.pop(path, "").splitlines()]
     return checks, read, rules
 
 

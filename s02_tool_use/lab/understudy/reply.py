@@ -1,11 +1,15 @@
-"""Who answers offline: Scripted, with lines of a notebook, and Understudy, by rules. Neither is a language model."""
+"""Who answers offline by rules: it is no language model.
+
+The way of a request: what was asked for last (Asked, below) is cut into clauses (prompt.py), each clause gets the plan
+of the first intent that fits (intents.py), the plan says what to call next or what to answer (plans.py, fix_test.py),
+and toolbox.py knows which of the offered tools can do that.
+"""
 
 import re
 
-from .answers import forbidden, foreign_result
-from .filling import forced_call
+from . import answers
 from .intents import plan_for
-from .prompt import paths_in
+from .prompt import paths_in, speaks_chinese
 from .scripted import Scripted
 from .toolbox import Result, Toolbox
 
@@ -18,62 +22,57 @@ _GO_ON = re.compile(r"(please )?(continue|go on|carry on|proceed)[.!]?|继续[�
 
 
 class Understudy:
-    """Answers by rules, from the request alone, and remembers nothing. It is no language model.
+    """Answers by rules, from the request alone, and remembers nothing.
 
-    It takes the last thing that the user asked for, makes a plan for it (plans.py) with the tools that were offered
-    (toolbox.py), and runs that plan from its start over the results that the conversation already holds. Where they
-    end, the plan says what to call next, or what to answer.
+    A plan is run from its start over the results that the conversation already holds. Where they end, the plan says
+    what to call next, or what to answer.
     """
 
     name = "understudy"
 
     def reply(self, request):
-        """The reply dict for a Messages request: a text, or a text and calls."""
-        asked = Asked(request["messages"])
-        plan = plan_for(asked.prompt, Toolbox(request), asked.known_paths)
-        choice = request.get("tool_choice") or {}
-        try:
-            say, wanted = next(plan)
-            done = 0
-            while len(asked.results) - done >= len(wanted):
-                got = asked.results[done : done + len(wanted)]
-                if [call["name"] for call in wanted] != asked.called[done : done + len(wanted)]:
-                    return _text(foreign_result(asked))
-                if any(result.is_error and _FORBIDDEN.search(result) for result in got):
-                    return _text(forbidden(asked, asked.called[done]))
-                done += len(wanted)
-                say, wanted = plan.send(got)
-        except StopIteration as end:
-            if choice.get("type") in ("any", "tool") and not asked.results:
-                return _calls("", [forced_call(asked.prompt, Toolbox(request), choice)])
-            return _text(end.value)
-        if len(asked.results) > done:  # some of these calls have their results already: ask for the rest
-            say, wanted = "", wanted[len(asked.results) - done :]
+        """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
+        asked, tools, choice = Asked(request["messages"]), Toolbox(request), request.get("tool_choice") or {}
+        text, calls = next_step(asked, plan_for(asked.prompt, tools, asked.known_paths))
+        if choice.get("type") in ("any", "tool"):  # a forced call has no text before it
+            text, calls = "", calls or [tools.forced(asked.prompt, asked.zh)]
         if choice.get("disable_parallel_tool_use"):
-            wanted = wanted[:1]
-        return _calls(say, wanted)
+            calls = calls[:1]
+        return {"content": [*([{"type": "text", "text": text}] if text.strip() else []), *calls]}
 
 
-def _text(text):
-    return {"content": [{"type": "text", "text": text}]}
-
-
-def _calls(say, calls):
-    return {"content": [*([{"type": "text", "text": say}] if say.strip() else []), *calls]}
+def next_step(asked, plan):
+    """What a plan says after the results so far, and the calls that it wants next: none at its end."""
+    done = 0
+    try:
+        say, wanted = next(plan)
+        while True:
+            got, called = asked.results[done : done + len(wanted)], asked.called[done : done + len(wanted)]
+            if called != [call["name"] for call in wanted[: len(called)]]:
+                return answers.foreign_result(asked), []
+            if any(result.is_error and _FORBIDDEN.search(result) for result in got):
+                return answers.forbidden(asked, called[0]), []
+            if len(called) < len(wanted):  # if some were called one by one, the rest is asked for without a word
+                return "" if called else say, wanted[len(called) :]
+            done += len(wanted)
+            say, wanted = plan.send(got)
+    except StopIteration as end:
+        return end.value, []
 
 
 class Asked:
     """What the understudy needs of a conversation: what was asked for last, and what was called and came back since.
 
-    `prompt` is what was asked for, `known_paths` the files that the prompts before it named. `called` and `results` are
-    the names of the tools and their Results, in the order of the calls. A call that was not run, because the reply was
-    cut off or the user pressed Stop, counts as never made.
+    `prompt` is what was asked for, `zh` whether in Chinese, `known_paths` the files that the prompts before it named.
+    `called` and `results` are the names of the tools and their Results, in the order of the calls. A call that was not
+    run, because the reply was cut off or the user pressed Stop, counts as never made.
     """
 
     def __init__(self, messages):
         prompts = [(index, _last_text(message)) for index, message in enumerate(messages) if message["role"] == "user"]
         prompts = [(index, text) for index, text in prompts if text and not _GO_ON.fullmatch(text.strip())]
         start, self.prompt = prompts[-1] if prompts else (0, "")
+        self.zh = speaks_chinese(self.prompt)
         self.known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean
         results = {}
         calls = []

@@ -339,15 +339,54 @@ def test_its_answer_is_made_from_the_result_it_was_given():
     assert talk.step()[-1]["text"] == "There is 1 Python file here: x.py."
 
 
-def test_a_result_of_a_call_it_did_not_make_is_told():
+@pytest.mark.parametrize("prompt", ["What is in README.md?", "Read README.md and report.py"])
+def test_a_result_of_a_call_it_did_not_make_is_told(prompt):
     call = {"type": "tool_use", "id": "toolu_A", "name": "get_time", "input": {}}
     talk = Talk([*TOOLS, tool("get_time", required=())])
     talk.messages = [
-        {"role": "user", "content": "What is in README.md?"},
+        {"role": "user", "content": prompt},
         {"role": "assistant", "content": [call]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_A", "content": "12:00"}]},
     ]
     assert talk.step()[-1]["text"] == "get_time gave: 12:00"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["List the files", "Where is a.txt?", "What is this project about?", "Search for tea", "Fix the failing test"],
+)
+def test_a_listing_that_failed_is_no_empty_folder(prompt):
+    def broken(pattern):
+        raise ValueError("not today")
+
+    said = Talk(FILES, {**TOOL_HANDLERS, "glob": broken}).say(prompt)
+    assert said.startswith("I could not list the files: ")
+    assert "not today" in said
+
+
+def test_a_search_that_could_not_read_a_file_says_which(sample):
+    (sample / "tea.bin.txt").write_bytes(b"\xff\x00tea")
+    said = Talk(FILES).say("Search for 'coffee'")
+    assert said == "'coffee' stands in no file here.\nNot read: tea.bin.txt"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Don't write a.txt with the text 'hi'",
+        "Do not run `rm README.md`",
+        "Please don’t replace 'tea' by 'coffee' in README.md",
+        "Do not fix the failing test",
+        "不要运行 `rm README.md`",
+    ],
+)
+def test_what_it_is_told_not_to_do_it_does_not_do(sample, prompt):
+    def contents():
+        return {path: path.read_bytes() for path in sample.rglob("*") if path.is_file()}
+
+    before = contents()
+    Talk().say(prompt)
+    assert contents() == before
 
 
 # Tools of the learner's
@@ -416,13 +455,42 @@ def test_an_argument_that_is_not_in_the_prompt_is_named():
     assert said == "The tool count_lines needs path, and I found no value for it in your message."
 
 
-def test_a_forced_tool_is_called():
-    forced = Talk([tool("note", "Take a note.", ("text",))], tool_choice={"type": "tool", "name": "note"})
-    forced.messages = [{"role": "user", "content": "Hello there"}]
-    assert forced.step()[-1]["name"] == "note"
-    any_tool = Talk([tool("note", "Take a note.", ("text",))], tool_choice={"type": "any"})
-    any_tool.messages = [{"role": "user", "content": "Hello there"}]
-    assert any_tool.step()[-1]["name"] == "note"
+NOTE = tool("note", "Take a note.", ("text",))
+COUNTED = tool(
+    "pick", "Pick.", ("n", "kind", "all"), n={"type": "integer"}, kind={"enum": ["a", "b"]}, all={"type": "array"}
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tools", "choice", "calls"),
+    [
+        ("Hello there", [NOTE], {"type": "any"}, [("note", {"text": "there"})]),
+        ("Hello there", [*TOOLS, NOTE], {"type": "tool", "name": "note"}, [("note", {"text": "there"})]),
+        ("Hello there", [COUNTED], {"type": "any"}, [("pick", {"n": 1, "kind": "a", "all": []})]),
+        ("What is in a.txt?", TOOLS, {"type": "any"}, [("read_file", {"path": "a.txt"})]),
+        ("What is in a.txt?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "cat a.txt"})]),
+        ("Count the lines of a.txt", TOOLS, {"type": "tool", "name": "read_file"}, [("read_file", {"path": "a.txt"})]),
+        ("Find a.txt", TOOLS, {"type": "tool", "name": "glob"}, [("glob", {"pattern": "**/a.txt"})]),
+        ("What does > do?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "echo 'What does > do?'"})]),
+        (
+            "Read a.txt and b.txt",
+            TOOLS,
+            {"type": "any", "disable_parallel_tool_use": True},
+            [("read_file", {"path": "a.txt"})],
+        ),
+    ],
+)
+def test_a_forced_tool_is_called_in_each_reply_and_without_a_word_before(prompt, tools, choice, calls):
+    talk = Talk(tools, tool_choice=choice)
+    talk.messages = [{"role": "user", "content": prompt}]
+    for _ in range(3):
+        content = talk.step()
+        assert {block["type"] for block in content} == {"tool_use"}
+        if len(talk.messages) == 2:
+            assert [(block["name"], block["input"]) for block in content] == calls
+        assert all(block["name"] == choice.get("name", block["name"]) for block in content)
+        results = [{"type": "tool_result", "tool_use_id": block["id"], "content": "ok"} for block in content]
+        talk.messages.append({"role": "user", "content": results})
 
 
 def test_the_course_s_tools_under_other_names_are_used_too(sample):
