@@ -1,124 +1,90 @@
-"""normalize_messages: mend a history so that the API accepts it, and say what was mended.
+"""normalize_messages: fix a history so that the API accepts it, and say what was fixed.
 
-Three repairs do most of it: plain data with known fields only (plain.py), every call answered right after it
-(answers.py), neighbours of one role merged (turns.py). Around them: ids, cache markers, the end of the list.
+Five passes, one after the other. Each takes a list of messages, returns a list, and gives `log` a line for each repair;
+the places in these lines are those of the first list. What they stand on is in history/, speed and rare cases too. The
+rules, each with its source: lab/api/rules_table.py.
 """
 
-import gc
+from collections.abc import Callable
 
+from .history import quick
 from .history.answers import answer_every_call
 from .history.fields import THINKING, kind_name
-from .history.ids import all_legal, pair_server_tools, unique_ids
+from .history.ids import pair_server_tools, unique_ids
 from .history.plain import plain_messages
-from .history.turns import blocks_of, close_turns, is_paused, merge_neighbours, turns_of
+from .history.turns import all_blocks, blocks_of, close_turns, is_paused, merge_neighbours
 
 CONTINUE = "Continue."
-MOST_MARKERS = 4
-_STRETCH = 1000  # messages that are read and checked together, while they are in the processor's cache
+MOST_MARKERS = 4  # cache markers in one request
 
 
-def normalize_messages(messages, *, repairs=None, prefill=False, keep_unsigned_thinking=False):
+def plain(messages, log, keep_unsigned_thinking=False, **_):
+    """Plain data, known fields only."""
+    return plain_messages(messages, log, keep_unsigned_thinking)
+
+
+def ids(messages, log, **_):
+    """An id of its own for every call."""
+    return pair_server_tools(unique_ids(messages, log), log)
+
+
+def answers(messages, log, **_):
+    """Every call answered right after it."""
+    return answer_every_call(messages, log)
+
+
+def merge(messages, log, **_):
+    """Neighbours of one role merged."""
+    return merge_neighbours(messages)  # which of the first list they are, `answers` has said
+
+
+def ends(messages, log, prefill=False, **_):
+    """Turns and the list end as the API wants it."""
+    messages = close_turns(messages, log)
+    limit_markers(messages, log)
+    end_with_user(messages, log, prefill)
+    return messages
+
+
+PASSES: dict[str, Callable[..., list]] = {
+    "plain": plain,
+    "ids": ids,
+    "answers": answers,
+    "merge": merge,
+    "ends": ends,
+}
+
+
+def normalize_messages(
+    messages: list, *, repairs: list | None = None, prefill: bool = False, keep_unsigned_thinking: bool = False
+) -> list[dict]:
     """Return a list of plain messages that the API accepts and that says the same. The input is not changed.
 
     messages: dicts and SDK objects, in any state. repairs: a list that gets one line for each repair; its indexes are
     those of `messages`. prefill: the model goes on with an assistant's last message (models before 4.6).
     keep_unsigned_thinking: for endpoints that want thinking back although it is not signed (DeepSeek, MiMo).
     A history that was right comes back equal, apart from merging, and so does the result when it is given again.
-    ValueError, with the index, for what nobody can mend: no list, a number as content, an unknown role, no JSON.
+    ValueError, with the index, for what nobody can fix: no list, a number as content, an unknown role, no JSON.
     """
-    log = (lambda line: None) if repairs is None else repairs.append
     if not isinstance(messages, (list, tuple)):
         raise ValueError(f"messages is {kind_name(messages)}: give a list of messages")
-    collecting = gc.isenabled()
-    gc.disable()  # the collector would look through the growing copy again and again, and find nothing
-    try:
-        return _mended(messages, log, prefill, keep_unsigned_thinking)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _mended(messages, log, prefill, keep_unsigned_thinking):
-    history, markers, pairing = [], [], Pairing()
-    for start in range(0, len(messages), _STRETCH):
-        stretch = plain_messages(messages[start : start + _STRETCH], log, start, keep_unsigned_thinking, markers)
-        pairing.read(stretch)
-        history += stretch
-    if not pairing.is_right():
-        turns = turns_of(history, log)
-        unique_ids(turns, log)
-        pair_server_tools(turns, log)
-        history = merge_neighbours(answer_every_call(turns, log))
-        history = merge_neighbours(close_turns(history, log))
-    elif pairing.neighbours:
-        history = merge_neighbours(history, log)
-    if len(markers) > MOST_MARKERS:
-        limit_markers(history, log)
-    end_with_user(history, log, prefill)
-    return history
-
-
-class Pairing:
-    """Whether the messages read so far keep the pairing rule as they are, so that nothing needs to be moved.
-
-    An assistant's turn ends in its calls; the user's next turn begins with their results, one for each, in any order.
-    Every call has a legal id of its own. When in doubt, no: then the whole list is taken apart.
-    """
-
-    def __init__(self):
-        self.right, self.neighbours = True, False
-        self.role, self.kind, self.waiting, self.ids = None, None, set(), []
-
-    def read(self, messages):
-        """Read the next messages of the list."""
-        if not self.right:
-            return
-        before, kind, waiting, ids = self.role, self.kind, self.waiting, []
-        self.right = False
-        for message in messages:
-            role, content = message["role"], message["content"]
-            if role == before:
-                self.neighbours = True
-            elif role == "assistant" and waiting or kind in THINKING or not content:
-                return
-            before = role
-            if type(content) is str:
-                if waiting:
-                    return
-                kind = "text"
-            elif role == "assistant":
-                for block in content:
-                    kind = block["type"]
-                    if kind == "tool_use":
-                        waiting.add(block["id"])
-                        ids.append(block["id"])
-                    elif waiting or kind not in _OF_ASSISTANT:
-                        return
-            else:
-                for block in content:
-                    kind = block["type"]
-                    if kind == "tool_result" and block["tool_use_id"] in waiting:
-                        waiting.remove(block["tool_use_id"])
-                    elif waiting or kind not in _OF_USER:
-                        return
-        self.right, self.role, self.kind, self.waiting = all_legal(ids), before, kind, waiting
-        self.ids += ids
-
-    def is_right(self):
-        return self.right and not self.waiting and self.kind not in THINKING and len(set(self.ids)) == len(self.ids)
-
-
-_OF_ASSISTANT = {"text", "thinking", "redacted_thinking"}
-_OF_USER = {"text", "image", "search_result", "document", "container_upload"}
+    log = (lambda line: None) if repairs is None else repairs.append
+    with quick.no_collector():
+        if (copy := quick.right_copy(messages, log)) is not None:
+            return copy
+        for fix in PASSES.values():
+            messages = fix(messages, log, prefill=prefill, keep_unsigned_thinking=keep_unsigned_thinking)
+    return messages
 
 
 def limit_markers(messages, log):
     """Rule C8: at most four cache markers; the newest stay. Changes the blocks."""
     marked = []
-    for message in messages:
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            inside = block.get("content") if block["type"] == "tool_result" else None
-            marked += [b for b in (*(inside if isinstance(inside, list) else ()), block) if b.get("cache_control")]
+    for block in all_blocks(messages):
+        if block["type"] == "tool_result" and isinstance(block.get("content"), list):
+            marked += [part for part in block["content"] if part.get("cache_control")]
+        if block.get("cache_control"):
+            marked.append(block)
     for block in marked[:-MOST_MARKERS]:
         log(f"removed the cache_control of an early {block['type']} block")
         del block["cache_control"]

@@ -251,7 +251,7 @@ def test_an_error_of_the_api_passes_through_and_leaves_the_history_as_it_was(scr
     assert messages == user()
 
 
-def test_a_broken_history_is_mended_on_the_way_out_and_left_alone_in_the_list(scripted, workspace):
+def test_a_broken_history_is_fixed_on_the_way_out_and_left_alone_in_the_list(scripted, workspace):
     client, model = scripted(["Hello again."])
     messages = [*user(), {"role": "assistant", "content": [call("glob", id="toolu_09", pattern="*")]}, *user("Stop.")]
     agent_loop(client, model, messages)

@@ -7,116 +7,13 @@ import re
 from collections import Counter
 
 import pytest
-from anthropic.types import Message, TextBlock, ThinkingBlock, ToolUseBlock
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from anthropic.types import Message, TextBlock, ToolUseBlock
+from histories import blocks_of_anything, histories, many, right_histories
+from hypothesis import example, given
 
 from s02_tool_use.history.answers import CANCELLED
-from s02_tool_use.history.fields import FIELDS
 from s02_tool_use.lab.api.rules import FIRST_PARTY, STRICT, validate
 from s02_tool_use.messages import normalize_messages
-
-many = settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-
-# ---- histories of any kind
-
-
-def thing(**parts):
-    return st.fixed_dictionaries(
-        {key: part if hasattr(part, "example") else st.just(part) for key, part in parts.items()}
-    )
-
-
-ids = st.sampled_from(["a", "b", "c", "d", "x:y", "", "é"])
-texts = st.sampled_from(["", " ", "\n\n", "word", "word ", "two words"])
-arguments = st.sampled_from(
-    [{}, {"command": "ls"}, {"n": 1, "x": [None, {"y": 2.5}]}, None, '{"command": "ls"}', "{", "[1]", 5]
-)
-extras = st.sampled_from(
-    [{}, {}, {}, {"_internal": 1}, {"index": 0}, {"cache_control": {"type": "ephemeral"}}, {"text": ""}]
-)
-inside = st.lists(
-    st.one_of(thing(type="text", text=texts), thing(type="image_url", image_url="https://a.b/c.png")), max_size=2
-)
-
-text_blocks = thing(type="text", text=texts)
-calls = thing(type="tool_use", id=ids, name=st.sampled_from(["bash", "glob", ""]), input=arguments)
-good_calls = thing(type="tool_use", id=ids, name="bash", input=st.sampled_from([{}, {"command": "ls"}]))
-results = st.one_of(
-    thing(type="tool_result", tool_use_id=ids, content="RESULT"),
-    thing(type="tool_result", tool_use_id=ids, content="RESULT", is_error=True),
-    thing(type="tool_result", tool_use_id=ids, content=CANCELLED, is_error=True),
-    thing(type="tool_result", tool_use_id=ids, content=st.one_of(st.sampled_from(["", None, 7, {"a": 1}]), inside)),
-    thing(type="tool_result", tool_use_id=ids, is_error=True, content=st.sampled_from(["", []])),
-)
-thinkings = st.one_of(
-    thing(type="thinking", thinking="hm", signature="sig"),
-    thing(type="thinking", signature="sig"),
-    thing(type="thinking", thinking="hm"),
-    thing(type="redacted_thinking", data="x"),
-)
-server_ids = st.sampled_from(["srvtoolu_1", "srvtoolu_2", "call_9"])
-server = st.one_of(
-    thing(type="server_tool_use", id=server_ids, name="web_search", input={}),
-    thing(type="web_search_tool_result", tool_use_id=server_ids, content=st.just([])),
-)
-odd = st.one_of(
-    thing(type="document", source=thing(type="text", media_type="text/plain", data="d")),
-    thing(type="image", source=thing(type="url", url="https://a.b/c.png")),
-    thing(type="unknown"),
-    thing(type="output_text", text="word"),
-    thing(text="word"),
-    st.just("word"),
-    thing(type="text", text=st.sampled_from([None, 5])),
-    thing(type="text", text="word", citations=st.just([{"type": "char_location"}])),
-)
-
-
-def sdk(block):
-    """The block as an SDK object, where the SDK has one for it."""
-    kinds = {"text": TextBlock, "tool_use": ToolUseBlock, "thinking": ThinkingBlock}
-    if block.get("type") in kinds:
-        return kinds[block["type"]].model_construct(**block)
-    return block
-
-
-blocks = st.one_of(text_blocks, good_calls, good_calls, calls, results, results, thinkings, server, odd)
-blocks = st.builds(lambda block, more: {**block, **more} if isinstance(block, dict) else block, blocks, extras)
-blocks = st.one_of(blocks, blocks, blocks, text_blocks.map(sdk), good_calls.map(sdk), thinkings.map(sdk))
-contents = st.one_of(
-    texts, st.none(), st.lists(blocks, max_size=4), st.lists(st.one_of(good_calls, results), max_size=4)
-)
-messages = st.builds(
-    lambda role, content, more: {"role": role, "content": content, **more},
-    st.sampled_from(["user", "user", "assistant", "assistant", "system"]),
-    contents,
-    st.sampled_from([{}, {}, {}, {"id": "msg_1"}]),
-)
-
-
-def number(history):
-    """Make every text, result and thinking its own, so that one can follow where it goes."""
-    count = 0
-
-    def numbered(value):
-        nonlocal count
-        if isinstance(value, str) and ("word" in value or value in ("RESULT", "hm")):
-            count += 1
-            return f"{count}:{value}"
-        if isinstance(value, list):
-            return [numbered(item) for item in value]
-        if isinstance(value, dict):
-            return {
-                key: numbered(item) if key in ("text", "content", "thinking") else item for key, item in value.items()
-            }
-        if hasattr(value, "model_construct"):
-            return type(value).model_construct(**numbered(dict(value.__dict__)))
-        return value
-
-    return numbered(history)
-
-
-histories = st.lists(messages, max_size=8).map(number)
 
 
 def request(history):
@@ -145,14 +42,14 @@ def flat(history, kind=None):
 @many
 @given(histories)
 def test_any_history_becomes_one_that_the_api_and_strict_endpoints_accept(history):
-    mended = normalize_messages(history)
-    assert validate(request(mended), FIRST_PARTY) is None
-    assert validate(request(mended), STRICT) is None
+    fixed = normalize_messages(history)
+    assert validate(request(fixed), FIRST_PARTY) is None
+    assert validate(request(fixed), STRICT) is None
 
 
 @many
 @given(histories)
-def test_mending_twice_changes_nothing_more(history):
+def test_fixing_twice_changes_nothing_more(history):
     once = normalize_messages(history)
     repairs = []
     assert normalize_messages(once, repairs=repairs) == once
@@ -163,8 +60,8 @@ def test_mending_twice_changes_nothing_more(history):
 @given(histories)
 def test_the_input_stays_as_it_was_even_when_the_result_is_changed(history):
     before = copy.deepcopy(history)
-    mended = normalize_messages(history)
-    spoil(mended)
+    fixed = normalize_messages(history)
+    spoil(fixed)
     assert history == before
 
 
@@ -179,8 +76,8 @@ def spoil(value):
 @many
 @given(histories)
 def test_the_result_is_plain_json(history):
-    mended = normalize_messages(history)
-    assert json.loads(json.dumps(mended, allow_nan=False)) == mended
+    fixed = normalize_messages(history)
+    assert json.loads(json.dumps(fixed, allow_nan=False)) == fixed
 
 
 @many
@@ -195,14 +92,14 @@ def test_no_text_is_lost_and_texts_keep_their_order(history):
 @given(histories)
 def test_no_real_result_is_lost_or_replaced(history):
     """For each id: as many real results as there are calls for them, and a placeholder only when there are too few."""
-    mended = normalize_messages(history)
+    fixed = normalize_messages(history)
     given_, kept, asked = Counter(), Counter(), Counter()
     texts_given = [said(block) for block in flat(history, "tool_result")]
     for block in flat(history, "tool_result"):
         given_[legal(block["tool_use_id"])] += block.get("content") != CANCELLED
-    for block in flat(mended, "tool_use"):
+    for block in flat(fixed, "tool_use"):
         asked[base(block["id"])] += 1
-    for block in flat(mended, "tool_result"):
+    for block in flat(fixed, "tool_result"):
         if block.get("content") != CANCELLED:
             kept[base(block["tool_use_id"])] += 1
             assert said(block) in texts_given
@@ -224,70 +121,6 @@ def said(block):
 
 
 # ---- histories that are right already
-
-
-@st.composite
-def right_histories(draw):
-    """A conversation as the API likes it, in as many messages as one likes: turns may be cut into several messages."""
-    history, count, name = [], 0, 0
-    for _ in range(draw(st.integers(0, 4))):
-        turn = []
-        if draw(st.booleans()):
-            turn.append({"type": "thinking", "thinking": "hm", "signature": "sig"})
-        for _ in range(draw(st.integers(0, 2))):
-            count += 1
-            turn.append(
-                {"type": "text", "text": f"{count}:word", **draw(st.sampled_from([{}, {}, {"citations": None}]))}
-            )
-        asked = []
-        for _ in range(draw(st.integers(0 if turn and turn[-1]["type"] == "text" else 1, 3))):
-            name += 1
-            asked.append(f"toolu_{name}")
-            more = draw(st.sampled_from([{}, {"caller": {"type": "direct"}}, {"caller": None}]))
-            turn.append(
-                {
-                    "type": "tool_use",
-                    "id": asked[-1],
-                    "name": "bash",
-                    "input": draw(st.sampled_from([{}, {"n": [1]}])),
-                    **more,
-                }
-            )
-        answers = []
-        for call in draw(st.permutations(asked)):
-            content = draw(
-                st.sampled_from(
-                    [{}, {"content": ""}, {"content": []}, {"content": "out"}, {"content": "no", "is_error": True}]
-                )
-            )
-            answers.append({"type": "tool_result", "tool_use_id": call, **content})
-        if not answers or draw(st.booleans()):
-            count += 1
-            answers.append({"type": "text", "text": f"{count}:word"})
-        history += draw(cut("assistant", turn)) + draw(cut("user", answers))
-    if draw(st.booleans()) or not history:
-        history.insert(0, {"role": "user", "content": "0:word"})
-    return history
-
-
-@st.composite
-def cut(draw, role, turn):
-    """The blocks of one turn, in one message or more; a lone text may be a string."""
-    pieces = [[]]
-    for block in turn:
-        if pieces[-1] and draw(st.integers(0, 3)) == 0:
-            pieces.append([])
-        pieces[-1].append(block)
-    as_string = draw(st.booleans())
-    return [
-        {
-            "role": role,
-            "content": piece[0]["text"]
-            if as_string and piece[0].keys() == {"type", "text"} and len(piece) == 1
-            else piece,
-        }
-        for piece in pieces
-    ]
 
 
 def merged(history):
@@ -502,9 +335,9 @@ REPAIRS = [
 
 
 @pytest.mark.parametrize(("history", "expected", "lines"), REPAIRS)
-def test_a_fault_is_mended_and_named(history, expected, lines):
-    mended, repairs = repaired(*history)
-    assert mended == expected
+def test_a_fault_is_fixed_and_named(history, expected, lines):
+    fixed, repairs = repaired(*history)
+    assert fixed == expected
     assert repairs == lines
 
 
@@ -516,8 +349,8 @@ def test_a_placeholder_of_another_program_gives_way_to_the_real_result():
         "[Request interrupted by user for tool use]",
         "Tool execution aborted",
     ):
-        mended, _ = repaired(Q, assistant(CALL), user({**RESULT, "content": words, "is_error": True}), user(RESULT))
-        assert mended == [Q, assistant(CALL), user(RESULT)], words
+        fixed, _ = repaired(Q, assistant(CALL), user({**RESULT, "content": words, "is_error": True}), user(RESULT))
+        assert fixed == [Q, assistant(CALL), user(RESULT)], words
 
 
 def test_of_two_real_results_the_first_counts_and_an_error_is_real():
@@ -533,8 +366,8 @@ def test_a_result_before_its_call_counts_only_when_none_comes_after():
 
 def test_of_namesakes_in_one_message_each_gets_its_own_result_also_if_one_says_that_there_is_none():
     other, none = {**CALL, "input": {"command": "pwd"}}, {**RESULT, "content": CANCELLED, "is_error": True}
-    mended, _ = repaired(Q, assistant(CALL, other), user(none, {**RESULT, "content": "/home"}))
-    assert mended[2] == user(none, {**RESULT, "tool_use_id": "toolu_1_2", "content": "/home"})
+    fixed, _ = repaired(Q, assistant(CALL, other), user(none, {**RESULT, "content": "/home"}))
+    assert fixed[2] == user(none, {**RESULT, "tool_use_id": "toolu_1_2", "content": "/home"})
     late, _ = repaired(Q, assistant(CALL, other), user(none, none), assistant(text("a")), user(RESULT, RESULT))
     assert late[2] == user(RESULT, {**RESULT, "tool_use_id": "toolu_1_2"})
 
@@ -542,8 +375,8 @@ def test_of_namesakes_in_one_message_each_gets_its_own_result_also_if_one_says_t
 def test_a_turn_that_loses_its_results_still_stands_between_two_turns_of_the_assistant():
     """Else the two would be one turn, and the text would come before the call that it speaks of."""
     history = [Q, assistant(CALL), user({**RESULT, "tool_use_id": "gone"}), assistant(text("One file.")), user(RESULT)]
-    mended, _ = repaired(*history)
-    assert mended[1:4] == [assistant(CALL), user(RESULT), assistant(text("One file."))]
+    fixed, _ = repaired(*history)
+    assert fixed[1:4] == [assistant(CALL), user(RESULT), assistant(text("One file."))]
 
 
 def test_prefill_keeps_the_last_word_of_the_assistant_and_takes_the_space_at_its_end():
@@ -570,30 +403,30 @@ def test_a_server_tool_waits_for_results_and_not_for_words():
 
 def test_thinking_that_follows_a_call_stays_together():
     more = {**THINKING, "thinking": "more"}
-    mended, _ = repaired(Q, assistant(CALL, THINKING, more, CALL2), user(RESULT, RESULT2))
-    assert mended == [Q, assistant(CALL), user(RESULT), assistant(THINKING, more, CALL2), user(RESULT2)]
+    fixed, _ = repaired(Q, assistant(CALL, THINKING, more, CALL2), user(RESULT, RESULT2))
+    assert fixed == [Q, assistant(CALL), user(RESULT), assistant(THINKING, more, CALL2), user(RESULT2)]
 
 
 def test_two_calls_of_one_turn_with_one_id_get_their_results_in_order():
     pwd = {**CALL, "input": {"command": "pwd"}}
-    mended, _ = repaired(Q, assistant(CALL, pwd), user(RESULT, {**RESULT, "content": "/home"}))
+    fixed, _ = repaired(Q, assistant(CALL, pwd), user(RESULT, {**RESULT, "content": "/home"}))
     second = {**RESULT, "tool_use_id": "toolu_1_2", "content": "/home"}
-    assert mended == [Q, assistant(CALL, {**pwd, "id": "toolu_1_2"}), user(RESULT, second)]
+    assert fixed == [Q, assistant(CALL, {**pwd, "id": "toolu_1_2"}), user(RESULT, second)]
 
 
 def test_of_two_calls_with_one_id_the_earlier_gets_its_late_result_instead_of_a_placeholder():
     late = {**RESULT, "content": "late"}
-    mended, _ = repaired(Q, assistant(CALL), user(NONE), assistant(CALL), user(RESULT, late))
+    fixed, _ = repaired(Q, assistant(CALL), user(NONE), assistant(CALL), user(RESULT, late))
     renamed = "toolu_1_2"
-    assert mended[2] == user(late)
-    assert mended[3:] == [assistant({**CALL, "id": renamed}), user({**RESULT, "tool_use_id": renamed})]
+    assert fixed[2] == user(late)
+    assert fixed[3:] == [assistant({**CALL, "id": renamed}), user({**RESULT, "tool_use_id": renamed})]
 
 
-@pytest.mark.parametrize(("name", "mended"), [("", "unknown"), (None, "unknown"), ("a" * 201, "a" * 200)])
-def test_a_call_has_a_name_of_a_length_that_the_api_takes(name, mended):
+@pytest.mark.parametrize(("name", "fixed"), [("", "unknown"), (None, "unknown"), ("a" * 201, "a" * 200)])
+def test_a_call_has_a_name_of_a_length_that_the_api_takes(name, fixed):
     history, repairs = repaired(Q, assistant({**CALL, "name": name}), user(RESULT))
-    assert history[1] == assistant({**CALL, "name": mended})
-    assert repairs == ["mended the name of a call in message 1"]
+    assert history[1] == assistant({**CALL, "name": fixed})
+    assert repairs == ["fixed the name of a call in message 1"]
 
 
 def test_unsigned_thinking_goes_unless_the_endpoint_wants_it():
@@ -619,25 +452,25 @@ def test_sdk_objects_become_dicts_wherever_they_stand():
         ],
     )
     nested = {**RESULT, "content": [TextBlock(type="text", text="a.txt")]}
-    mended, repairs = repaired(Q, reply, user(nested))
+    fixed, repairs = repaired(Q, reply, user(nested))
     call = {**CALL, "input": {"command": "ls", "limit": None}}
-    assert mended == [Q, assistant(text("I look."), call), user({**RESULT, "content": [text("a.txt")]})]
+    assert fixed == [Q, assistant(text("I look."), call), user({**RESULT, "content": [text("a.txt")]})]
     assert repairs == []
 
 
-def test_an_sdk_object_with_a_value_of_a_wrong_type_is_mended_without_a_warning():
+def test_an_sdk_object_with_a_value_of_a_wrong_type_is_fixed_without_a_warning():
     """The SDK takes whatever an endpoint sends; pydantic warns when it is written out again."""
     call = ToolUseBlock.model_construct(type="tool_use", id="toolu_1", name="bash", input='{"command": "ls"}')
-    mended, _ = repaired(
+    fixed, _ = repaired(
         Q, assistant(call), user({**RESULT, "content": [TextBlock.model_construct(type="text", text=7)]})
     )
-    assert mended == [Q, assistant(CALL), user({**RESULT, "content": [text("7")]})]
+    assert fixed == [Q, assistant(CALL), user({**RESULT, "content": [text("7")]})]
 
 
 def test_a_block_that_stands_in_two_places_is_two_blocks_in_the_result():
-    mended, _ = repaired(Q, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT))
-    mended[1]["content"][0]["input"]["command"] = "rm"
-    assert mended[3]["content"][0]["input"] == {"command": "ls"}
+    fixed, _ = repaired(Q, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT))
+    fixed[1]["content"][0]["input"]["command"] = "rm"
+    assert fixed[3]["content"][0]["input"] == {"command": "ls"}
 
 
 def test_the_garbage_collector_runs_again_afterwards_also_after_an_error():
@@ -675,21 +508,21 @@ for _ in range(5000):
         ([Q, assistant({**CALL, "input": nested_deeply})], "message 1 is nested too deeply to be sent"),
     ],
 )
-def test_what_nobody_can_mend_is_an_error_that_names_the_place(history, says):
+def test_what_nobody_can_fix_is_an_error_that_names_the_place(history, says):
     with pytest.raises(ValueError, match=re.escape(says)):
         normalize_messages(history)
 
 
-def test_a_list_far_larger_than_a_stretch_is_mended_as_a_whole():
+def test_a_list_far_larger_than_a_stretch_is_fixed_as_a_whole():
     """Faults, and a result whose call stands thousands of messages before."""
     middle = [{"role": role, "content": f"{n}"} for n in range(2000) for role in ("assistant", "user")]
-    mended, repairs = repaired(Q, assistant(CALL), user(text("a")), *middle, user(RESULT))
-    assert mended[2] == user(RESULT, text("a"))
+    fixed, repairs = repaired(Q, assistant(CALL), user(text("a")), *middle, user(RESULT))
+    assert fixed[2] == user(RESULT, text("a"))
     assert repairs == [
         "moved the result of toolu_1 from message 4003 to its call in message 1",
         "joined messages 4002 to 4003: they are one turn of the user's",
     ]
-    assert validate(request(mended), STRICT) is None
+    assert validate(request(fixed), STRICT) is None
 
 
 def test_equal_ids_far_apart_are_found():
@@ -698,33 +531,16 @@ def test_equal_ids_far_apart_are_found():
         for n in range(600)
         for message in (assistant({**CALL, "id": f"t{n}"}), user({**RESULT, "tool_use_id": f"t{n}"}))
     ]
-    mended, repairs = repaired(Q, *turns, assistant({**CALL, "id": "t0"}), user({**RESULT, "tool_use_id": "t0"}))
+    fixed, repairs = repaired(Q, *turns, assistant({**CALL, "id": "t0"}), user({**RESULT, "tool_use_id": "t0"}))
     assert repairs == ["renamed the call 't0' in message 1201 to t0_2"]
-    assert validate(request(mended), STRICT) is None
+    assert validate(request(fixed), STRICT) is None
 
 
 # ---- anything at all
 
-anything = st.recursive(
-    st.sampled_from([None, True, 0, 1.5, "", "a", "text", "base64", "direct", "ephemeral"]),
-    lambda inner: (
-        st.lists(inner, max_size=2)
-        | st.dictionaries(
-            st.sampled_from(["type", "text", "content", "source", "data", "image_url"]), inner, max_size=3
-        )
-    ),
-    max_leaves=6,
-)
-any_blocks = st.sampled_from(sorted(FIELDS)).flatmap(
-    lambda kind: st.fixed_dictionaries(
-        {"type": st.just(kind), **dict.fromkeys(sorted(FIELDS[kind] - {"type"}), anything)}
-    )
-)
-
 
 @many
-@given(st.lists(st.tuples(st.sampled_from([user, assistant]), any_blocks, any_blocks), max_size=3))
-@example([(user, {"type": "tool_result", "tool_use_id": "a", "content": [{"type": ["text"]}]})])
-def test_whatever_the_fields_of_a_block_hold_the_list_comes_right(turns):
-    history = [speaker(*blocks) for speaker, *blocks in turns]
+@given(blocks_of_anything)
+@example([user({"type": "tool_result", "tool_use_id": "a", "content": [{"type": ["text"]}]})])
+def test_whatever_the_fields_of_a_block_hold_the_list_comes_right(history):
     assert validate(request(normalize_messages(history)), STRICT) is None

@@ -1,13 +1,14 @@
 """Every call is answered once, right after it: the rule of the API that real programs break most often.
 
-Works on turns (turns.py) and gives back messages.
+A turn (turns.py) is what one side says until the other speaks, in one message or in several.
 """
 
 from itertools import zip_longest
 
+from . import quick
 from .fields import THINKING
 from .ids import is_placeholder
-from .turns import JOINED
+from .turns import JOINED, merge_neighbours, turns_of
 
 CANCELLED = "(cancelled)"
 
@@ -17,30 +18,33 @@ def cancelled(call_id):
     return {"type": "tool_result", "tool_use_id": call_id, "content": CANCELLED, "is_error": True}
 
 
-def answer_every_call(turns, log):
-    """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. Returns messages.
+def answer_every_call(messages, log):
+    """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. A new list.
 
     A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.
     """
+    if quick.is_right(messages):  # as most lists are: no block has to move
+        return merge_neighbours(messages, log)
+    turns = turns_of(messages, log)
     answers = one_answer_each(turns, log)
-    messages = []
+    answered = []
     for turn, following in zip_longest(turns, turns[1:]):
         if turn.places and turn.places[0] != turn.places[-1]:
             log(JOINED.format(turn.places[0], turn.places[-1], turn.role))
         if turn.role == "user":
-            messages.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
+            answered.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
         standing = following.leading_results() if following else []
         for blocks, calls in calls_last(turn, log):
-            messages.append(turn.message(blocks))
+            answered.append(turn.message(blocks))
             if len(calls) > 1 and sorted(calls) == sorted(standing):
                 calls = standing  # the order of parallel results is free, so it stays
             for name in calls:
                 if name not in answers:
                     log(f"answered {name}: {CANCELLED}")
                     answers[name] = cancelled(name)
-            messages.append({"role": "user", "content": [answers[name] for name in calls]})
-    return messages
+            answered.append({"role": "user", "content": [answers[name] for name in calls]})
+    return answered
 
 
 def one_answer_each(turns, log):

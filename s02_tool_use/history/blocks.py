@@ -1,6 +1,6 @@
-"""What each type of block must hold, and how one is mended that does not. Every block is looked at alone.
+"""What each type of block must hold, and how one is fixed that does not. Every block is looked at alone.
 
-A mender gives back the block, or None when nothing of it can be sent. Rules (C2, P10) are those of lab/rules_table.py.
+A fix gives back the block, or None when nothing of it can be sent. Rules (C2, P10) are those of lab/rules_table.py.
 """
 
 import json
@@ -10,7 +10,7 @@ from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, ki
 NO_OUTPUT = "(no output)"
 
 
-def mended(block, place, log):
+def fixed(block, place, log):
     """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
     for name, types in _OPTIONAL.items():
         kind = types.get(block["type"], types.get("any"))
@@ -21,7 +21,7 @@ def mended(block, place, log):
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
         log(f"removed the unknown caller of a {block['type']} block in {place}")  # rule P13
         del block["caller"]
-    return _MENDERS[block["type"]](block, place, log)
+    return _FIXES[block["type"]](block, place, log)
 
 
 # Field -> type of block -> the type that it has, if it is there at all.
@@ -36,7 +36,7 @@ _OPTIONAL = {
 }
 
 
-def mend_text(block, place, log):
+def fix_text(block, place, log):
     """C2, C3: a text has something to read."""
     text = block.get("text")
     if isinstance(text, (int, float)) and not isinstance(text, bool):
@@ -47,7 +47,7 @@ def mend_text(block, place, log):
     return block
 
 
-def mend_call(block, place, log):
+def fix_call(block, place, log):
     """P8 to P10: a call has an id, a name, and an object of arguments."""
     arguments = block.get("input")
     if not isinstance(arguments, dict):
@@ -55,13 +55,13 @@ def mend_call(block, place, log):
         block["input"] = _arguments(arguments)
     name = block.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= 200:
-        log(f"mended the name of a call in {place}")
+        log(f"fixed the name of a call in {place}")
         block["name"] = name[:200] if name and isinstance(name, str) else "unknown"
     return _with_id(block, "id", place, log)
 
 
 def _arguments(given):
-    """None is no arguments. JSON text is read; a text that is no JSON, such as a call cut off, is kept under a name."""
+    """None is no arguments. JSON in a string is read; what is no JSON, such as a call cut off, is kept under a name."""
     if given is None or given == "":
         return {}
     if isinstance(given, str):
@@ -73,14 +73,14 @@ def _arguments(given):
 
 
 def _with_id(block, name, place, log):
-    """An id is text. One that is missing is the empty text, which gets a name later (ids.py)."""
+    """An id is a string. One that is missing is the empty string, which gets a name later (ids.py)."""
     if not isinstance(block.get(name), str):
         log(f"made the {name} of a {block['type']} block in {place} text")
         block[name] = "" if block.get(name) is None else str(block[name])
     return block
 
 
-def mend_result(block, place, log):
+def fix_result(block, place, log):
     """C6, P12: a result says which call it answers, in text or blocks. It may be empty, unless it is an error."""
     if not isinstance(block.get("is_error"), (bool, type(None))):
         log(f"made the is_error of a result in {place} true or false")
@@ -106,10 +106,10 @@ def _inside(part, place, log):
         log(f"made a part of a result in {place} a block of text")
         part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
     block = known_fields(part, place, log)
-    return block and mended(block, place, log)
+    return block and fixed(block, place, log)
 
 
-def mend_thinking(block, place, log):
+def fix_thinking(block, place, log):
     """K3, K4: thinking comes back signed, as it was, or not at all. The API may leave its text out; the field stays."""
     if not isinstance(block.get("signature"), str) or not block["signature"]:
         return log(f"dropped the thinking without a signature in {place}")
@@ -119,8 +119,8 @@ def mend_thinking(block, place, log):
     return block
 
 
-def mend_source(block, place, log):
-    """C10, as far as a list can be mended: an image or a document says where it comes from."""
+def fix_source(block, place, log):
+    """C10, as far as a list can be fixed: an image or a document says where it comes from."""
     source = block.get("source")
     fields = SOURCES[block["type"]].get(str(source.get("type"))) if isinstance(source, dict) else None
     if not fields or not all(isinstance(source.get(name), str) for name in fields - {"content"}):
@@ -134,28 +134,28 @@ def mend_source(block, place, log):
 
 
 def _needs(**types):
-    """A mender for blocks that are seldom met: kept if these fields are there, dropped if not."""
+    """A fix for blocks that are seldom met: kept if these fields are there, dropped if not."""
 
-    def mend(block, place, log):
+    def fix(block, place, log):
         if all(isinstance(block.get(name), kind) for name, kind in types.items()):
             return block
         return log(f"dropped the {block['type']} block in {place}: it is not whole")
 
-    return mend
+    return fix
 
 
-_MENDERS = {
-    "text": mend_text,
-    "tool_use": mend_call,
-    "tool_result": mend_result,
-    "thinking": mend_thinking,
+_FIXES = {
+    "text": fix_text,
+    "tool_use": fix_call,
+    "tool_result": fix_result,
+    "thinking": fix_thinking,
     "redacted_thinking": _needs(data=str),
-    "image": mend_source,
-    "document": mend_source,
+    "image": fix_source,
+    "document": fix_source,
     "search_result": _needs(source=str, title=str, content=list),
     "container_upload": _needs(file_id=str),
     "tool_reference": _needs(tool_name=str),
     "browser_state": _needs(tabs=list),
-    "server_tool_use": mend_call,
+    "server_tool_use": fix_call,
     **dict.fromkeys(SERVER_RESULTS, _needs(tool_use_id=str, content=(dict, list))),
 }

@@ -1,6 +1,6 @@
 """Ids: every call has one of its own, in letters that the API takes. Other vendors count anew in each turn: `bash:0`.
 
-Works on turns (turns.py) and puts the renamed blocks into them. Results go with their calls.
+Results go with their calls.
 """
 
 import json
@@ -8,6 +8,7 @@ import re
 from collections import Counter, deque
 
 from .fields import SERVER_RESULTS
+from .turns import all_blocks, as_they_stood, blocks_of, turns_of
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _LEGAL_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
@@ -32,16 +33,18 @@ def is_placeholder(result):
     return isinstance(content, str) and _PLACEHOLDER.match(content) is not None
 
 
-def unique_ids(turns, log):
+def unique_ids(messages, log):
     """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
 
     A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own. Where a turn
     answers all that wait together, their order tells which is whose, placeholders too.
     """
-    ids = [block["id"] for turn in turns for block in turn.blocks if block["type"] == "tool_use"]
+    blocks = all_blocks(messages)
+    ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
     if len(set(ids)) == len(ids) and all_legal(ids):
-        return
-    taken = {*ids, *(block["tool_use_id"] for turn in turns for block in turn.blocks if block["type"] == "tool_result")}
+        return messages
+    turns = turns_of(messages)
+    taken = {*ids, *(block["tool_use_id"] for block in blocks if block["type"] == "tool_result")}
     calls, later = {}, []
     for number, turn in enumerate(turns):
         copies = []
@@ -70,6 +73,7 @@ def unique_ids(turns, log):
         block = turn.blocks[k]
         if block["tool_use_id"] in calls:
             turn.blocks[k] = {**block, "tool_use_id": calls[block["tool_use_id"]].answered(0)}
+    return as_they_stood(turns, messages)
 
 
 class Namesakes:
@@ -126,12 +130,15 @@ class Namesakes:
         return self.last
 
 
-def pair_server_tools(turns, log):
+def pair_server_tools(messages, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
-    calls, finished = set(), set()
-    for turn in turns:
-        foreign = []
-        for k, block in enumerate(turn.blocks):
+    kinds = SERVER_RESULTS | {"server_tool_use"}
+    if not any(block["type"] in kinds for block in all_blocks(messages)):
+        return messages
+    calls, finished, paired = set(), set(), []
+    for place, message in enumerate(messages):
+        blocks = []
+        for block in blocks_of(message["content"]):
             kind = block["type"]
             if kind == "server_tool_use":
                 ours = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
@@ -140,9 +147,10 @@ def pair_server_tools(turns, log):
                 ours = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
                 finished.add(block["tool_use_id"])
             else:
-                continue
-            if not ours:
-                log(f"dropped a {kind} block in message {turn.places[k]}: it has no pair of this API's")
-                foreign.append(k)
-        if foreign:
-            turn.drop(foreign)
+                ours = True
+            if ours:
+                blocks.append(block)
+            else:
+                log(f"dropped a {kind} block in message {place}: it has no pair of this API's")
+        paired.append(message if isinstance(message["content"], str) else {"role": message["role"], "content": blocks})
+    return paired

@@ -3,41 +3,23 @@
 One message comes out for each that goes in, so the indexes stay. What calls and results mean to each other comes later.
 """
 
-from .blocks import mended
-from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, kind_name, known_fields, plain_block
+from . import quick
+from .blocks import fixed
+from .fields import ONLY_INSIDE_RESULT, NotJson, kind_name, known_fields, plain_block
 
 _ROLES = {"user": "user", "assistant": "assistant", "system": "user"}
 
 
-def plain_messages(messages, log=lambda line: None, start=0, keep_unsigned_thinking=False, markers=None):
+def plain_messages(messages, log=lambda line: None, keep_unsigned_thinking=False):
     """Return new {"role", "content"} dicts. They share nothing that can change with `messages`, which stay untouched.
 
-    tell gets a line for each repair; start is the index of the first message; markers, a list, gets the blocks with a
-    cache marker. A message with nothing to send has the content []. ValueError for what nobody can mend.
+    log gets a line for each repair. A message with nothing to send has the content []. ValueError for what nobody can
+    fix.
     """
-    plain, index = [], start
+    plain, index = [], 0
     try:
-        for index, message in enumerate(messages, start):
-            if type(message) is not dict or len(message) != 2 or message.get("role") not in ("user", "assistant"):
-                message = _role_and_content(message, f"message {index}", log)
-            role, content = message["role"], message.get("content")
-            if type(content) is str and content and not content.isspace():
-                plain.append({"role": role, "content": content})
-                continue
-            blocks = []
-            for block in content if type(content) is list else _as_list(content, f"message {index}", log):
-                usual = _usual(block)
-                if usual:
-                    blocks.append(usual)
-                    continue
-                block = _unusual(block, role, f"message {index}", log, keep_unsigned_thinking)
-                if block:
-                    blocks.append(block)
-                    if markers is not None:
-                        markers += _marked(block)
-            if not content and type(content) is list:
-                log(f"dropped message {index}: it was empty")
-            plain.append({"role": role, "content": blocks})
+        for index, message in enumerate(messages):
+            plain.append(quick.usual(message) or _plain(message, f"message {index}", log, keep_unsigned_thinking))
     except NotJson as error:
         raise ValueError(f"message {index} holds {error}: only JSON data can be sent") from None
     except RecursionError:
@@ -45,34 +27,16 @@ def plain_messages(messages, log=lambda line: None, start=0, keep_unsigned_think
     return plain
 
 
-def _usual(block):
-    """A copy of a block that has one of the three usual shapes and nothing to mend, else None.
-
-    Long histories consist of these. This short way is why mending one costs less than writing it as JSON.
-    """
-    if type(block) is not dict:
-        return None
-    kind = block.get("type")
-    if kind == "text" and len(block) == 2:
-        text = block.get("text")
-        return block.copy() if type(text) is str and text and not text.isspace() else None
-    if kind == "tool_result" and (len(block) == 3 or len(block) == 4 and type(block.get("is_error")) is bool):
-        content = block.get("content")
-        usual = (
-            type(content) is str and type(block.get("tool_use_id")) is str and (content or not block.get("is_error"))
-        )
-        return block.copy() if usual else None
-    if kind == "tool_use" and len(block) == 4:
-        name, arguments = block.get("name"), block.get("input")
-        if type(block.get("id")) is str and type(name) is str and 0 < len(name) <= 200 and type(arguments) is dict:
-            copy = block.copy()
-            copy["input"] = as_json(arguments)
-            return copy
-    return None
+def _plain(message, place, log, keep_unsigned_thinking):
+    role, content = _role_and_content(message, place, log)
+    if type(content) is str and content and not content.isspace():
+        return {"role": role, "content": content}
+    blocks = [_block(block, role, place, log, keep_unsigned_thinking) for block in _as_list(content, place, log)]
+    return {"role": role, "content": [block for block in blocks if block]}
 
 
-def _unusual(block, role, place, log, keep_unsigned_thinking):
-    """Any other block: plain data first, then known fields, then what they must hold. None when nothing is left."""
+def _block(block, role, place, log, keep_unsigned_thinking):
+    """Plain data first, then known fields, then what they must hold. None when nothing is left."""
     block = known_fields(plain_block(block, place), place, log)
     if block is None:
         return None
@@ -83,12 +47,7 @@ def _unusual(block, role, place, log, keep_unsigned_thinking):
         del block["citations"]
     if keep_unsigned_thinking and block["type"] == "thinking" and isinstance(block.get("thinking"), str):
         return {key: value for key, value in block.items() if isinstance(value, str)}
-    return mended(block, place, log)
-
-
-def _marked(block):
-    inside = block.get("content") if block["type"] == "tool_result" else None
-    return [b for b in (block, *(inside if isinstance(inside, list) else ())) if b.get("cache_control")]
+    return fixed(block, place, log)
 
 
 def _role_and_content(message, place, log):
@@ -105,7 +64,7 @@ def _role_and_content(message, place, log):
         log(f"removed {', '.join(extra)} from {place}")
     if role == "system":
         log(f"made {place} the user's: a system prompt goes beside the list, into `system`")
-    return {"role": _ROLES[role], "content": message.get("content")}
+    return _ROLES[role], message.get("content")
 
 
 def _as_list(content, place, log):
@@ -119,4 +78,6 @@ def _as_list(content, place, log):
         return [content]
     if not isinstance(content, (list, tuple)):
         raise ValueError(f"the content of {place} is {kind_name(content)}: give a string or a list of blocks")
+    if not content:
+        log(f"dropped {place}: it was empty")
     return content

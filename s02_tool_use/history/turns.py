@@ -3,7 +3,7 @@
 From messages to turns and back, and how an assistant's turn may end.
 """
 
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from .fields import HOME, SERVER_RESULTS, THINKING
 
@@ -59,9 +59,26 @@ def turns_of(messages, log=lambda line: None):
     return turns
 
 
+def as_they_stood(turns, messages):
+    """The messages from which these turns came, each with what the turns hold of it now."""
+    contents = [[] for _ in messages]
+    for turn in turns:
+        for block, place in turn.spots():
+            contents[place].append(block)
+    return [
+        message if isinstance(message["content"], str) else {"role": message["role"], "content": content}
+        for message, content in zip(messages, contents, strict=True)
+    ]
+
+
 def blocks_of(content):
     """The content of a message as a list of blocks: a string is one block of text."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def all_blocks(messages):
+    """The blocks of all messages, in order. A string is left out: it is nothing but text."""
+    return [block for message in messages if not isinstance(message["content"], str) for block in message["content"]]
 
 
 JOINED = "joined messages {} to {}: they are one turn of the {}'s"
@@ -69,6 +86,8 @@ JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 
 def merge_neighbours(messages, log=lambda line: None):
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
+    if all(message["content"] for message in messages) and all(a["role"] != b["role"] for a, b in pairwise(messages)):
+        return list(messages)
     merged = []
     said = ((index, message) for index, message in enumerate(messages) if message["content"])
     for role, group in groupby(said, key=lambda pair: pair[1]["role"]):
@@ -90,7 +109,7 @@ def is_paused(message):
 def close_turns(messages, log):
     """Rules K5, P14: an assistant's turn ends neither in thinking nor in a server tool whose result never came.
 
-    From the end backwards: a message that loses all its blocks vanishes, and what followed it follows an earlier one.
+    From the end backwards: a message that loses all its blocks vanishes, and its neighbours become one.
     """
     closed, finished = [], set()
     last = messages[-1] if messages else None
@@ -112,4 +131,4 @@ def close_turns(messages, log):
                 message = {"role": "assistant", "content": left}
             word_follows = word_follows and not left
         closed.append(message)
-    return closed[::-1]
+    return merge_neighbours(closed[::-1]) if any(not message["content"] for message in closed) else closed[::-1]

@@ -31,7 +31,7 @@ def request(case, messages):
     return {"model": "any", "max_tokens": 2000, "messages": messages, **tools, **case.get("request", {})}
 
 
-def mended(case, messages):
+def fixed(case, messages):
     return normalize_messages(messages, prefill=case.get("profile", {}).get("prefill", False))
 
 
@@ -81,12 +81,12 @@ def test_an_endpoint_that_does_not_combine_says_what_the_report_quotes(case):
 def test_the_repair_is_accepted_everywhere(case):
     for endpoint in (FIRST_PARTY, STRICT):
         profile = replace(endpoint, **case.get("profile", {}))
-        assert validate(request(case, mended(case, case["messages"])), profile) is None
+        assert validate(request(case, fixed(case, case["messages"])), profile) is None
 
 
 @cases()
 def test_the_repair_keeps_the_real_results_and_every_word(case):
-    repaired = mended(case, case["messages"])
+    repaired = fixed(case, case["messages"])
     assert results(repaired) == results(case["repaired"])
     if not case.get("free_form"):
         assert in_blocks(repaired) == in_blocks(case["repaired"])
@@ -111,7 +111,7 @@ def test_where_the_request_is_wrong_the_list_comes_back_as_it_was(case):
 
 
 @cases(lambda case: case.get("py_objects"))
-def test_sdk_objects_are_mended_as_dicts_are(case):
+def test_sdk_objects_are_fixed_as_dicts_are(case):
     assert normalize_messages(with_objects(case["messages"])) == normalize_messages(case["messages"])
 
 

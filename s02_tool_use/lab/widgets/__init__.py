@@ -1,6 +1,6 @@
 """The parts of the lab that move, built from ipywidgets: Stepper, PathLab, HistoryLab, Chat, ToolBench.
 
-Each draws what a module without widgets does (runs, escapes, passes, session, forms), and has a static twin.
+Each draws what a module without widgets does (sessions, escapes, the passes of messages.py), and has a static twin.
 """
 
 from ... import lazily

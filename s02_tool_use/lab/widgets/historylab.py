@@ -1,23 +1,26 @@
 """HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says to both."""
 
+import ast
+import json
 import re
 
 import ipywidgets
 
+from ...messages import PASSES
 from .. import conversation, show
 from ..conversation import api_says, histories
 from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
-from .passes import PASSES, mend, pasted
 
 HALF = {"width": "48%", "min_width": "24em"}
+_SHAPES = (AttributeError, IndexError, KeyError, TypeError)  # what a pass raises at a shape that it does not expect
 
 
 class HistoryLab(Panel):
     """Pick a history that somebody reported, or paste your own, and switch the passes on and off.
 
-    HistoryLab() begins with the first of the list, HistoryLab(messages) with yours. `lab.after` is the mended list.
+    HistoryLab() begins with the first of the list, HistoryLab(messages) with yours. `lab.after` is the fixed list.
     """
 
     def __init__(self, messages=None, case="orphan-cancel-then-user"):
@@ -28,15 +31,15 @@ class HistoryLab(Panel):
         self.why = Drawing()
         self.text = typed(ipywidgets.Textarea, "Messages", rows=8)
         self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
-        self.switches = {name: switch(says) for name, says in PASSES.items()}
-        self.before, self.mended = Drawing(), Drawing()
-        for place in (self.before, self.mended):
+        self.switches = {name: switch(one.__doc__.rstrip(".")) for name, one in PASSES.items()}
+        self.before, self.fixed = Drawing(), Drawing()
+        for place in (self.before, self.fixed):
             place.layout = ipywidgets.Layout(**HALF)
         self.repairs = Drawing()
         self.case.observe(self._picked, "value")
         for part in (self.text, *self.switches.values()):
             part.observe(self._changed, "value")
-        both = row(self.before, self.mended)
+        both = row(self.before, self.fixed)
         super().__init__([self.case, self.why, self.text, row(*self.switches.values()), self.repairs, both])
         self._changed()
 
@@ -55,7 +58,7 @@ class HistoryLab(Panel):
         why = self._case.get("why", "")
         links = " ".join(_link(address) for address in self._case.get("source", ()))
         self.why.draw(f"{page.escape(why)} {links}" if why else "")
-        for place, drawn in zip((self.before, self.mended, self.repairs), self._pages(), strict=True):
+        for place, drawn in zip((self.before, self.fixed, self.repairs), self._pages(), strict=True):
             place.draw(drawn)
 
     @property
@@ -69,7 +72,7 @@ class HistoryLab(Panel):
         before = self._side("before", history)
         chosen = [name for name, box in self.switches.items() if box.value]
         try:
-            self.after, lines = mend(history, chosen)
+            self.after, lines = fix(history, chosen)
         except ValueError as error:
             self.after, said = [], str(error)
             return before, Page("", ""), Page(said, page.bar(page.escape(said), page.RED))
@@ -85,6 +88,37 @@ class HistoryLab(Panel):
             f"{page.badge(name, page.GREEN if good else page.RED)} The API: {page.escape(said)}", page.GREY
         )
         return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
+
+
+def fix(history, chosen=tuple(PASSES)):
+    """Run the chosen passes over a list of messages. Returns the new list and a line for each repair.
+
+    With all of them it is what normalize_messages does. ValueError for what nobody can fix, or not without `plain`.
+    """
+    repairs = []
+    history = history if "plain" in chosen else conversation.plain(history)
+    try:
+        for name in PASSES:
+            if name in chosen:
+                history = PASSES[name](history, repairs.append)
+    except _SHAPES as error:
+        raise ValueError(f"These passes need plain data first: {type(error).__name__}: {error}.") from None
+    return history, repairs
+
+
+def pasted(text):
+    """A list of messages from JSON, or from the way in which Python prints one."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        try:
+            value = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"This is neither JSON nor a Python list: {error}.") from None
+    value = value.get("messages", value) if isinstance(value, dict) else value
+    if not isinstance(value, list):
+        raise ValueError("A history is a list of messages: begin with [ and end with ].")
+    return value
 
 
 def _link(address):

@@ -321,7 +321,7 @@ def test_ctrl_c_ends_a_search_without_end_and_is_one_sentence(ctrl_c, monkeypatc
 # ---- HistoryLab
 
 
-def test_a_history_is_mended_by_all_passes_and_by_one_less_it_is_not():
+def test_a_history_is_fixed_by_all_passes_and_by_one_less_it_is_not():
     panel = HistoryLab()
     assert "after  The API: accepted" in shown(panel)
     panel.switches["answers"].value = False
@@ -342,13 +342,13 @@ def test_a_history_can_be_pasted_as_json_or_as_python():
 
 def test_what_is_no_history_is_told_and_the_last_one_stays():
     panel = HistoryLab()
-    before = panel.mended.value
+    before = panel.fixed.value
     panel.text.value = "[{"
     assert "neither JSON nor a Python list" in shown(panel)
-    assert panel.mended.value == before
+    assert panel.fixed.value == before
 
 
-def test_a_history_that_nobody_can_mend_is_told():
+def test_a_history_that_nobody_can_fix_is_told():
     panel = HistoryLab([{"role": "tool", "content": "?"}])
     assert "tool" in panel.repairs.value
     assert panel.after == []

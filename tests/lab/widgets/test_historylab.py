@@ -1,10 +1,11 @@
-"""normalize_messages in five switches: together they are the whole, and each alone is missed."""
+"""The passes of normalize_messages as switches: together they are the whole, and each alone is missed."""
 
 import pytest
 
 from s02_tool_use import normalize_messages
 from s02_tool_use.lab import api_says, histories
-from s02_tool_use.lab.widgets.passes import PASSES, mend, pasted
+from s02_tool_use.lab.widgets.historylab import fix, pasted
+from s02_tool_use.messages import PASSES
 
 CASES = histories()
 
@@ -18,7 +19,7 @@ def outcome(function, *arguments):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_all_passes_together_do_what_normalize_messages_does(case):
-    after = outcome(mend, case["messages"])
+    after = outcome(fix, case["messages"])
     assert (after if isinstance(after, str) else after[0]) == outcome(normalize_messages, case["messages"])
 
 
@@ -26,29 +27,29 @@ def test_all_passes_together_do_what_normalize_messages_does(case):
 def test_each_pass_is_missed_in_some_history(name):
     rest = [other for other in PASSES if other != name]
     for case in CASES.values():
-        after = outcome(mend, case["messages"], rest)
-        if isinstance(after, str) or after[0] != mend(case["messages"])[0]:
+        after = outcome(fix, case["messages"], rest)
+        if isinstance(after, str) or after[0] != fix(case["messages"])[0]:
             return
     raise AssertionError(f"{name} makes no difference anywhere")
 
 
 def test_without_the_answers_an_orphan_is_still_refused():
     orphan = CASES["orphan-cancel-then-user"]["messages"]
-    assert api_says(mend(orphan)[0]) == "accepted"
-    assert api_says(mend(orphan, [name for name in PASSES if name != "answers"])[0]) != "accepted"
+    assert api_says(fix(orphan)[0]) == "accepted"
+    assert api_says(fix(orphan, [name for name in PASSES if name != "answers"])[0]) != "accepted"
 
 
 @pytest.mark.parametrize("name", PASSES)
 def test_the_input_stays_as_it_was(name):
     for case in histories().values():
         before = repr(case["messages"])
-        outcome(mend, case["messages"], [name])
+        outcome(fix, case["messages"], [name])
         assert repr(case["messages"]) == before
 
 
 def test_a_shape_that_only_the_first_pass_can_read_is_told():
     with pytest.raises(ValueError, match="need plain data first"):
-        mend([{"role": "user"}], ["answers", "merge", "ends"])
+        fix([{"role": "user"}], ["answers", "merge", "ends"])
 
 
 @pytest.mark.parametrize(
