@@ -3,6 +3,7 @@
 import sys
 
 from ..exercise import Block, Exercise, Property, Such, text_with
+from .parts import quiz
 
 REPLIES = [  # contents as a model gives them, for the question why it stopped
     [
@@ -14,25 +15,13 @@ REPLIES = [  # contents as a model gives them, for the question why it stopped
 ]
 
 
-def _reason(number, sentence, right, *read):
-    def see(answers):
-        if isinstance(answers, str):
-            raise TypeError("one answer for three replies")
-        return list(answers.values() if isinstance(answers, dict) else answers)[number - 1]
-
-    return Property(f"reply {number}: {sentence}", read, [()], right, see=see)
-
-
-stop_reason = Exercise(
+stop_reason = quiz(
     "01",
     "stop_reason",
     "a list of three answers, such as ['tool_use', 'end_turn', 'max_tokens'] in the right order",
-    [
-        _reason(1, "it asks for a tool and waits for the result", "tool_use", 2, "`stop_reason` is now `tool_use`"),
-        _reason(2, "it has said all that it will say", "end_turn", 1, "`stop_reason` is `end_turn`"),
-        _reason(3, "it was cut off in the middle of a word", "max_tokens", 1, "`stop_reason` is `end_turn`"),
-    ],
-    untouched=lambda answers: not answers or all(answer in (None, "", ...) for answer in answers),
+    ("reply 1: it asks for a tool and waits for the result", "tool_use", (2, "`stop_reason` is now `tool_use`")),
+    ("reply 2: it has said all that it will say", "end_turn", (1, "`stop_reason` is `end_turn`")),
+    ("reply 3: it was cut off in the middle of a word", "max_tokens", (1, "`stop_reason` is `end_turn`")),
 )
 
 _LS = Block(type="tool_use", id="toolu_01", name="bash", input={"command": "ls"})
@@ -94,6 +83,18 @@ def _results(message):
     return [block for block in message["content"] if block["type"] == "tool_result"]
 
 
+def _ran(yours, content, run):
+    """The ids of the blocks for which `run` was called."""
+    ran = []
+
+    def counted(block):
+        ran.append(block.id)
+        return run(block)
+
+    yours(content, counted)
+    return ran
+
+
 answer_all = Exercise(
     "01",
     "answer_all",
@@ -126,22 +127,10 @@ answer_all = Exercise(
             _EVERY,
             [_ONE, _TWO],
             lambda content, run: [block.id for block in _calls(content)],
-            run=lambda yours, content, run: _ran(yours, content, run),
+            run=_ran,
         ),
     ],
 )
-
-
-def _ran(yours, content, run):
-    """The ids of the blocks for which `run` was called."""
-    ran = []
-
-    def counted(block):
-        ran.append(block.id)
-        return run(block)
-
-    yours(content, counted)
-    return ran
 
 
 _STREAMS = (5, "The error text went to another stream")

@@ -8,12 +8,21 @@ import re
 import shutil
 from pathlib import Path
 
-from .... import dispatch, workspace
+from .... import workspace
 from ....loop import agent_loop
-from ...api.rules import validate
 from ...client.endpoint import connect
 from ..exercise import Exercise, Property, Such
-from .files import Raised, has_number, refusing
+from .parts import (
+    Raised,
+    api_says_of,
+    are_the_packages,
+    has_number,
+    holds_one_more,
+    leaves_the_package_alone,
+    of_both,
+    refusing,
+    tool_result,
+)
 
 # ---- the workspace of grep: `work` in the temporary folder, so that something lies outside of it ----
 
@@ -285,29 +294,14 @@ grep = Exercise(
 
 # ---- grep_tool ----
 
-_NAMES = ["bash", "edit_file", "glob", "read_file", "write_file"]
 _PARTS = (3, "A tool has three parts")
 _SCHEMA = (3, "What it needs to know stands in the schema")
 _COPY = (4, "Then the agent gets a copy of each table")
 _LEARNS = (3, "It learns from errors, too")
 
 
-def _names(tools):
-    return sorted(tool["name"] for tool in tools)
-
-
 def _grep_of(tools):
     return next(tool for tool in tools if tool["name"] == "grep")
-
-
-def _api_says(both):
-    request = {"model": "any", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}], "tools": both[0]}
-    problem = validate(request)
-    return "accepted" if problem is None else problem.message
-
-
-def _call(handlers, **arguments):
-    return dispatch.run_tool({"type": "tool_use", "id": "toolu_01", "name": "grep", "input": arguments}, handlers)
 
 
 def _agent_gets(tools, handlers):
@@ -328,73 +322,50 @@ grep_tool = Exercise(
     "grep_tool",
     "my_tools, my_handlers: a list of tools, and a dict of handlers",
     [
-        Property(
-            "my_tools holds the package's five and grep, each once",
-            _COPY,
-            [()],
-            sorted([*_NAMES, "grep"]),
-            see=lambda both: _names(both[0]),
-        ),
-        Property(
-            "my_handlers has a handler for each of them, and no other",
-            _COPY,
-            [()],
-            sorted([*_NAMES, "grep"]),
-            see=lambda both: sorted(both[1]),
-        ),
-        Property(
+        *holds_one_more("my", "grep", _COPY, _COPY),
+        of_both(
             "the properties of its schema are the arguments: pattern and path",
             _SCHEMA,
-            [()],
             ["path", "pattern"],
-            see=lambda both: sorted(_grep_of(both[0])["input_schema"]["properties"]),
+            lambda both: sorted(_grep_of(both[0])["input_schema"]["properties"]),
         ),
-        Property(
+        of_both(
             "both are strings",
             _SCHEMA,
-            [()],
             ["string", "string"],
-            see=lambda both: [p["type"] for p in _grep_of(both[0])["input_schema"]["properties"].values()],
+            lambda both: [p["type"] for p in _grep_of(both[0])["input_schema"]["properties"].values()],
         ),
-        Property(
+        of_both(
             "what has no default is required: pattern alone",
             _SCHEMA,
-            [()],
             ["pattern"],
-            see=lambda both: _grep_of(both[0])["input_schema"]["required"],
+            lambda both: _grep_of(both[0])["input_schema"]["required"],
         ),
-        Property(
+        of_both(
             "the model is told that pattern is a regular expression",
             _SCHEMA,
-            [()],
             Such(
                 "a description with 'regular expression' (or regex) in it",
                 lambda tool: re.search("regular expression|regex|正则", _described(tool), re.I) is not None,
             ),
-            see=lambda both: _grep_of(both[0]),
+            lambda both: _grep_of(both[0]),
         ),
-        Property("the API accepts the tools", _SCHEMA, [()], "accepted", see=_api_says),
+        Property("the API accepts the tools", _SCHEMA, [()], "accepted", see=lambda both: api_says_of(both[0])),
         Property(
             "run_tool runs it: 'tea' stands in line 1 of notes.txt",
             _PARTS,
             [()],
             _THE_MATCH,
-            run=lambda yours: _call(yours()[1], pattern="tea", path=".")["content"],
+            run=lambda yours: tool_result(yours()[1], "grep", pattern="tea", path=".")["content"],
         ),
         Property(
             "a pattern that is no regular expression comes back as is_error",
             _LEARNS,
             [()],
             Such("'is_error': True", lambda result: result.get("is_error") is True),
-            run=lambda yours: _call(yours()[1], pattern="tea("),
+            run=lambda yours: tool_result(yours()[1], "grep", pattern="tea("),
         ),
-        Property(
-            "the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)",
-            _COPY,
-            [()],
-            (_NAMES, _NAMES),
-            run=lambda yours: yours() and (_names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS)),
-        ),
+        leaves_the_package_alone(_COPY),
         Property(
             "an agent calls it and gets the match",
             _COPY,
@@ -405,7 +376,7 @@ grep_tool = Exercise(
     ],
     files={"notes.txt": "green tea\nwater\n"},
     deadline=30.0,  # the first use of the SDK in a kernel takes its time
-    untouched=lambda tools, handlers=None: tools is dispatch.TOOLS and _names(tools) == _NAMES,
+    untouched=are_the_packages,
 )
 
 

@@ -1,8 +1,7 @@
 """The exercises of 02: run any tool without ever raising, write a schema, add a tool."""
 
-from .... import dispatch
-from ...api.rules import validate
 from ..exercise import Block, Exercise, Property, Such, text_with
+from .parts import api_says_of, are_the_packages, holds_one_more, leaves_the_package_alone, tool_result
 
 # ---- run_tool ----
 
@@ -110,13 +109,6 @@ def _field(sentence, right, *keys, read=_SEES):
     return Property(sentence, read, [()], right, see=_at(*keys))
 
 
-def _api_says(schema):
-    """What the API says to a request that offers this tool."""
-    request = {"model": "any", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}], "tools": [schema]}
-    problem = validate(request)
-    return "accepted" if problem is None else problem.message
-
-
 schema = Exercise(
     "02",
     "schema",
@@ -139,7 +131,7 @@ schema = Exercise(
         _field("path is a string", "string", "input_schema", "properties", "path", "type"),
         _field("pattern is a string", "string", "input_schema", "properties", "pattern", "type"),
         _field("what has no default is required: path alone", ["path"], "input_schema", "required", read=_APART),
-        Property("the API accepts it", _SEES, [()], "accepted", see=_api_says),
+        Property("the API accepts it", _SEES, [()], "accepted", see=lambda schema: api_says_of([schema])),
     ],
     untouched=lambda schema: schema == {},
 )
@@ -147,18 +139,8 @@ schema = Exercise(
 # ---- added_tool ----
 
 _NOTES = {"notes.txt": "green tea\nblack tea\nwater\n"}
-_OWN = ["bash", "edit_file", "glob", "read_file", "write_file"]
 _COPIES = (5, "The two new names are copies")
 _LOOP = (5, "The loop did not change")
-
-
-def _names(tools):
-    return sorted(tool["name"] for tool in tools)
-
-
-def _call(handlers, name, **arguments):
-    block = {"type": "tool_use", "id": "toolu_01", "name": name, "input": arguments}
-    return dispatch.run_tool(block, handlers)["content"]
 
 
 added_tool = Exercise(
@@ -166,42 +148,23 @@ added_tool = Exercise(
     "added_tool",
     "your_tools, your_handlers: a list of tools, and a dict of handlers",
     [
-        Property(
-            "your_tools holds the package's five and count_lines, each once",
-            _COPIES,
-            [()],
-            sorted([*_OWN, "count_lines"]),
-            see=lambda both: _names(both[0]),
-        ),
-        Property(
-            "your_handlers has a handler for each of them, and no other",
-            (2, "No branch, no argument picked out by hand"),
-            [()],
-            lambda: sorted([*_OWN, "count_lines"]),
-            see=lambda both: sorted(both[1]),
-        ),
+        *holds_one_more("your", "count_lines", _COPIES, (2, "No branch, no argument picked out by hand")),
         Property(
             "the new tool works: notes.txt has 2 lines with 'tea'",
             _LOOP,
             [()],
             text_with("2"),
-            run=lambda yours: _call(yours()[1], "count_lines", path="notes.txt", pattern="tea"),
+            run=lambda yours: tool_result(yours()[1], "count_lines", path="notes.txt", pattern="tea")["content"],
         ),
         Property(
             "the old ones still work: read_file reads notes.txt",
             _LOOP,
             [()],
             text_with("black tea"),
-            run=lambda yours: _call(yours()[1], "read_file", path="notes.txt"),
+            run=lambda yours: tool_result(yours()[1], "read_file", path="notes.txt")["content"],
         ),
-        Property(
-            "the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)",
-            _COPIES,
-            [()],
-            (_OWN, _OWN),
-            run=lambda yours: (_names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS)),
-        ),
+        leaves_the_package_alone(_COPIES),
     ],
     files=_NOTES,
-    untouched=lambda tools, handlers=None: tools is dispatch.TOOLS and _names(tools) == _OWN,
+    untouched=are_the_packages,
 )

@@ -1,37 +1,9 @@
 """The exercises of 03: a read that says what it cut, a write that loses nothing, an edit of exactly one place."""
 
-import re
 from pathlib import Path
 
 from ..exercise import Exercise, Property, Such
-
-# ---- what the modules of 03, 04 and 09 share ----
-
-
-class Raised:
-    """A ValueError that a function raised, as a value that can be compared."""
-
-    def __init__(self, error):
-        self.text = str(error)
-
-    def __repr__(self):
-        return f"ValueError: {self.text}"
-
-
-def refusing(yours, *args):
-    """What `yours` gives, or the ValueError that it raises. Other exceptions pass: they are faults."""
-    try:
-        return yours(*args)
-    except ValueError as error:
-        return Raised(error)
-
-
-A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
-
-
-def has_number(text, number):
-    return re.search(rf"(?<!\d){number}(?!\d)", text) is not None
-
+from .parts import A_REFUSAL, Raised, has_number, refused, refusing
 
 # ---- read ----
 
@@ -242,10 +214,6 @@ def _replaced(text, old, new):
     return new.join(text.split(old))
 
 
-def _refused(sentence, read, *cases):
-    return Property(sentence, read, list(cases), A_REFUSAL, run=refusing)
-
-
 edit = Exercise(
     "03",
     "edit",
@@ -270,11 +238,9 @@ edit = Exercise(
             _replaced,
         ),
         Property("an empty new deletes", _TOUCHES, [("green tea", "green ", "")], _replaced),
-        _refused("an old that is not there is a ValueError", _NONE, ("green tea", "coffee", "tea"), ("", "tea", "x")),
-        _refused("an empty old is a ValueError", _EVERYWHERE, ("tea", "", "x"), ("", "", "x")),
-        _refused(
-            "an old that is there twice is a ValueError", _ONE, ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")
-        ),
-        _refused("also when the two places overlap", _COUNT, ("banana", "ana", "x"), ("aaa", "aa", "b")),
+        refused("an old that is not there is a ValueError", _NONE, ("green tea", "coffee", "tea"), ("", "tea", "x")),
+        refused("an empty old is a ValueError", _EVERYWHERE, ("tea", "", "x"), ("", "", "x")),
+        refused("an old that is there twice is a ValueError", _ONE, ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")),
+        refused("also when the two places overlap", _COUNT, ("banana", "ana", "x"), ("aaa", "aa", "b")),
     ],
 )

@@ -2,44 +2,15 @@
 
 from ...conversation import api_says
 from ..exercise import Exercise, Property, Such
-
-
-def _text(text):
-    return {"type": "text", "text": text}
-
-
-def _call(number):
-    return {"type": "tool_use", "id": f"toolu_{number:02}", "name": "bash", "input": {"command": "ls"}}
-
-
-def _result(number, **more):
-    return {"type": "tool_result", "tool_use_id": f"toolu_{number:02}", "content": "a.txt", **more}
-
-
-def _user(content):
-    return {"role": "user", "content": content}
-
-
-def _assistant(content):
-    return {"role": "assistant", "content": content}
-
-
-def _after(yours, given):
-    """What was given, after the call: the same as before, unless yours changed it."""
-    return None if yours(given) is None else given
-
-
-def _untouched(read, *cases):
-    return Property("the list that it gets stays as it was", read, list(cases), lambda given: given, run=_after)
-
+from .parts import assistant, call, result, text, untouched, user
 
 # ---- results_first
 
 _FIRST = (3, "So a user's turn has one right order")
 
 _IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.com/tea.png"}}
-_LATE = [_text("Hurry up."), _result(1)]
-_MIXED = [_text("Look."), _result(2), _IMAGE, _result(1, is_error=True), _text("And?")]
+_LATE = [text("Hurry up."), result(1)]
+_MIXED = [text("Look."), result(2), _IMAGE, result(1, is_error=True), text("And?")]
 
 
 def _kinds(content, *_):
@@ -74,24 +45,24 @@ results_first = Exercise(
         Property(
             "the results keep their order",
             _FIRST,
-            [([_text("Both:"), _result(1), _result(2)],), ([_result(2), _text("Both."), _result(1)],)],
+            [([text("Both:"), result(1), result(2)],), ([result(2), text("Both."), result(1)],)],
             lambda content: [block["tool_use_id"] for block in _ordered(content) if "tool_use_id" in block],
             see=lambda mine, content: [block["tool_use_id"] for block in mine if "tool_use_id" in block],
         ),
         Property(
             "so does all the rest",
             _FIRST,
-            [([_text("One."), _text("Two."), _result(1)],), (_MIXED,), ([_IMAGE, _text("A picture."), _result(1)],)],
+            [([text("One."), text("Two."), result(1)],), (_MIXED,), ([_IMAGE, text("A picture."), result(1)],)],
             lambda content: [block for block in content if block["type"] != "tool_result"],
             see=lambda mine, content: [block for block in mine if block["type"] != "tool_result"],
         ),
         Property(
             "a turn that was right, or has no result, comes back equal",
             _FIRST,
-            [([_text("Hello."), _text("Are you there?")],), ([_result(1), _text("And?")],)],
+            [([text("Hello."), text("Are you there?")],), ([result(1), text("And?")],)],
             lambda content: content,
         ),
-        _untouched(_FIRST, (_LATE,), (_MIXED,)),
+        untouched(_FIRST, (_LATE,), (_MIXED,)),
     ],
 )
 
@@ -99,14 +70,14 @@ results_first = Exercise(
 
 _MERGE = (4, "Pass 3 makes one message of neighbours")
 
-_TWO = [_user("Wait."), _user("Count them.")]
-_BOTH = [_user([_result(1)]), _user([_result(2)])]
-_REST = [_user([_result(1)]), _user("Count them.")]
+_TWO = [user("Wait."), user("Count them.")]
+_BOTH = [user([result(1)]), user([result(2)])]
+_REST = [user([result(1)]), user("Count them.")]
 
 
 def _shape(messages, *_):
     """The messages as they are, but with each string as the text block that it stands for."""
-    return [(m["role"], [_text(m["content"])] if isinstance(m["content"], str) else m["content"]) for m in messages]
+    return [(m["role"], [text(m["content"])] if isinstance(m["content"], str) else m["content"]) for m in messages]
 
 
 def _turns(messages, *_):
@@ -131,18 +102,18 @@ merge = Exercise(
     [
         _merges("two results in two messages become one message", _BOTH),
         _merges("a string counts as one text block", _TWO, _REST, _REST[::-1]),
-        _merges("three in a row become one as well", [*_TWO, _user([_text("Please.")])], [_user("One."), *_BOTH]),
+        _merges("three in a row become one as well", [*_TWO, user([text("Please.")])], [user("One."), *_BOTH]),
         _merges(
             "the assistant's neighbours are merged too",
-            [_user("List."), _assistant("I will look."), _assistant([_call(1)]), _user([_result(1)])],
+            [user("List."), assistant("I will look."), assistant([call(1)]), user([result(1)])],
         ),
         _merges(
             "what changes sides each time stays as it is",
-            [_user("Hello.")],
-            [_user("Hello."), _assistant("Hi."), _user("List the files.")],
+            [user("Hello.")],
+            [user("Hello."), assistant("Hi."), user("List the files.")],
         ),
         _merges("an empty list gives an empty list", []),
-        _untouched(_MERGE, (_REST,), (_TWO,), (_BOTH,)),
+        untouched(_MERGE, (_REST,), (_TWO,), (_BOTH,)),
     ],
 )
 
@@ -153,20 +124,20 @@ _LATER = (2, "The result is there, and the request is still refused")
 _BEFORE_TEXT = (1, "In the second there is a result, but the user's text comes before it")
 _NOT_TWICE = (4, "The opposite mistake is as bad")
 
-_LIST = _user("List the files.")
-_AT_END = [_LIST, _assistant([_call(1)])]
-_NOT_LAST = [*_AT_END, _assistant("Stopped."), _user("Now count them.")]
-_LONG_AGO = [*_AT_END, _user("Stop."), _assistant("Stopped."), _user("Now count them.")]
-_THEN_TEXT = [*_AT_END, _user("Stop.")]
-_THEN_BLOCKS = [*_AT_END, _user([_text("Stop."), _text("Count them.")])]
-_PAIR = [_LIST, _assistant([_text("Both."), _call(1), _call(2)])]
-_TWO_TIMES = [*_LONG_AGO, _assistant([_call(2)]), _user("Stop!"), _assistant("Stopped."), _user("Thanks.")]
-_NEITHER = [*_PAIR, _user("Stop.")]
-_ONE_OF_TWO = [*_PAIR, _user([_result(1), _text("Stop.")])]
-_ANSWERED = [*_AT_END, _user([_result(1)])]
-_SPLIT = [*_PAIR, _user([_result(1)]), _user([_result(2)])]
-_AGAIN = [*_ANSWERED, _assistant([_call(2)])]
-_FINE = [*_ANSWERED, _assistant("One file."), _user("Which?")]
+_LIST = user("List the files.")
+_AT_END = [_LIST, assistant([call(1)])]
+_NOT_LAST = [*_AT_END, assistant("Stopped."), user("Now count them.")]
+_LONG_AGO = [*_AT_END, user("Stop."), assistant("Stopped."), user("Now count them.")]
+_THEN_TEXT = [*_AT_END, user("Stop.")]
+_THEN_BLOCKS = [*_AT_END, user([text("Stop."), text("Count them.")])]
+_PAIR = [_LIST, assistant([text("Both."), call(1), call(2)])]
+_TWO_TIMES = [*_LONG_AGO, assistant([call(2)]), user("Stop!"), assistant("Stopped."), user("Thanks.")]
+_NEITHER = [*_PAIR, user("Stop.")]
+_ONE_OF_TWO = [*_PAIR, user([result(1), text("Stop.")])]
+_ANSWERED = [*_AT_END, user([result(1)])]
+_SPLIT = [*_PAIR, user([result(1)]), user([result(2)])]
+_AGAIN = [*_ANSWERED, assistant([call(2)])]
+_FINE = [*_ANSWERED, assistant("One file."), user("Which?")]
 
 
 def _blocks(messages):
@@ -244,6 +215,6 @@ orphans = Exercise(
             see=_without_new,
         ),
         _accepted("the API accepts all of them", _ANSWER, _NEITHER, _ONE_OF_TWO, _AGAIN, _SPLIT, _NOT_LAST, _TWO_TIMES),
-        _untouched(_ANSWER, (_THEN_TEXT,), (_THEN_BLOCKS,), (_LONG_AGO,), (_ONE_OF_TWO,)),
+        untouched(_ANSWER, (_THEN_TEXT,), (_THEN_BLOCKS,), (_LONG_AGO,), (_ONE_OF_TWO,)),
     ],
 )

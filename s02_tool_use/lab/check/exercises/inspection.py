@@ -2,62 +2,43 @@
 
 from ...conversation import api_says, calls
 from ..exercise import Exercise, Property, Such
+from .parts import assistant, call, result, text, untouched, user
 
 WORDS = ("missing", "late", "order", "id", "twice")
 
 
-def _user(*blocks):
-    return {"role": "user", "content": blocks[0] if isinstance(blocks[0], str) else list(blocks)}
-
-
-def _assistant(*blocks):
-    return {"role": "assistant", "content": blocks[0] if isinstance(blocks[0], str) else list(blocks)}
-
-
-def _text(text):
-    return {"type": "text", "text": text}
-
-
-def _call(number, name, **arguments):
-    return {"type": "tool_use", "id": f"toolu_{number:02}", "name": name, "input": arguments}
-
-
-def _result(number, content, **more):
-    return {"type": "tool_result", "tool_use_id": f"toolu_{number:02}", "content": content, **more}
-
-
 BROKEN = [  # three runs, as programs have left them: the next request with each list is refused
     [
-        _user("Does the shop ship free at 50.00?"),
-        _assistant(_text("I will look at the rule."), _call(1, "bash", command="grep -n FREE orders.py")),
-        _user(_result(1, "6:FREE_SHIPPING_FROM = 50.00\n13:    if subtotal > FREE_SHIPPING_FROM:\n[exit status 0]")),
-        _assistant(
-            _text("The comparison looks wrong. I will run the tests and look at one order."),
-            _call(2, "bash", command="python test_orders.py"),
-            _call(3, "bash", command="grep -n A-1003 data/orders.csv"),
+        user("Does the shop ship free at 50.00?"),
+        assistant(text("I will look at the rule."), call(1, "bash", command="grep -n FREE orders.py")),
+        user(result(1, "6:FREE_SHIPPING_FROM = 50.00\n13:    if subtotal > FREE_SHIPPING_FROM:\n[exit status 0]")),
+        assistant(
+            text("The comparison looks wrong. I will run the tests and look at one order."),
+            call(2, "bash", command="python test_orders.py"),
+            call(3, "bash", command="grep -n A-1003 data/orders.csv"),
         ),
-        _user(_result(2, "FAILED at exactly 50.00: got 54.9, wanted 50.0\n[exit status 1]")),
-        _user(_text("The search takes long today.")),
-        _assistant("The test says that an order of exactly 50.00 pays for shipping."),
-        _user(_result(3, "4:A-1003,Assam,2,25.00\n[exit status 0]"), _text("Here is the order.")),
+        user(result(2, "FAILED at exactly 50.00: got 54.9, wanted 50.0\n[exit status 1]")),
+        user(text("The search takes long today.")),
+        assistant("The test says that an order of exactly 50.00 pays for shipping."),
+        user(result(3, "4:A-1003,Assam,2,25.00\n[exit status 0]"), text("Here is the order.")),
     ],
     [
-        _user("What is in the folder data?"),
-        _assistant(_call(1, "glob", pattern="data/*")),
-        _user(_result(1, "data/orders.csv")),
-        _assistant("One file: data/orders.csv."),
-        _user("How many lines has it?"),
-        _assistant(_text("I will count them."), _call(2, "bash", command="wc -l data/orders.csv")),
-        _user(_text("Take your time."), _result(2, "9 data/orders.csv\n[exit status 0]")),
-        _assistant("It has 9 lines."),
-        _user("And how many words?"),
+        user("What is in the folder data?"),
+        assistant(call(1, "glob", pattern="data/*")),
+        user(result(1, "data/orders.csv")),
+        assistant("One file: data/orders.csv."),
+        user("How many lines has it?"),
+        assistant(text("I will count them."), call(2, "bash", command="wc -l data/orders.csv")),
+        user(text("Take your time."), result(2, "9 data/orders.csv\n[exit status 0]")),
+        assistant("It has 9 lines."),
+        user("And how many words?"),
     ],
     [
-        _user("Read report.py, then README.md."),
-        _assistant(_call(1, "read_file", path="report.py")),
-        _user(_result(1, '"""Prints what was ordered."""\n')),
-        _assistant(_text("Now the other one."), _call(2, "read_file", path="README.md")),
-        _user(_result(20, "# Tea shop\n")),
+        user("Read report.py, then README.md."),
+        assistant(call(1, "read_file", path="report.py")),
+        user(result(1, '"""Prints what was ordered."""\n')),
+        assistant(text("Now the other one."), call(2, "read_file", path="README.md")),
+        user(result(20, "# Tea shop\n")),
     ],
 ]
 _PLACE = ((4, "late"), (6, "order"), (4, "id"))
@@ -123,19 +104,19 @@ _BY_ID = (1, "The id is what joins a call and its result")
 _KINDS_OF_CONTENT = (4, "The content of a result is a string, or a list of blocks")
 _NO_RESULT = (4, "Some calls have no result")
 
-_ONE = [_user("List."), _assistant(_call(1, "glob", pattern="*")), _user(_result(1, "a.txt"))]
+_ONE = [user("List."), assistant(call(1, "glob", pattern="*")), user(result(1, "a.txt"))]
 _TWO = [
-    _user("Look."),
-    _assistant(_text("Both."), _call(1, "glob", pattern="*"), _call(2, "bash", command="ls")),
-    _user(_result(2, "b.txt"), _result(1, "a.txt"), _text("And?")),
-    _assistant("Two files."),
+    user("Look."),
+    assistant(text("Both."), call(1, "glob", pattern="*"), call(2, "bash", command="ls")),
+    user(result(2, "b.txt"), result(1, "a.txt"), text("And?")),
+    assistant("Two files."),
 ]
-_TURNS = [*_ONE, _assistant(_call(2, "read_file", path="a.txt")), _user(_result(2, "tea", is_error=False))]
-_BLOCKS = [*_ONE[:2], _user(_result(1, [_text("a.txt"), _text("b.txt")]))]
-_EMPTY = [*_ONE[:2], _user(_result(1, []))]
-_ORPHAN = [*_ONE, _assistant(_call(2, "bash", command="ls")), _user("Stop.")]
-_STRANGER = [*_ONE, _user(_result(9, "whose?"))]
-_TALK = [_user("Hello."), _assistant("Hello.")]
+_TURNS = [*_ONE, assistant(call(2, "read_file", path="a.txt")), user(result(2, "tea", is_error=False))]
+_BLOCKS = [*_ONE[:2], user(result(1, [text("a.txt"), text("b.txt")]))]
+_EMPTY = [*_ONE[:2], user(result(1, []))]
+_ORPHAN = [*_ONE, assistant(call(2, "bash", command="ls")), user("Stop.")]
+_STRANGER = [*_ONE, user(result(9, "whose?"))]
+_TALK = [user("Hello."), assistant("Hello.")]
 
 
 def _text_of(content):
@@ -157,7 +138,7 @@ pairs = Exercise(
     "pairs",
     "my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result",
     [
-        _paired("a call and its result become one entry", _BY_ID, [_user(_text("List.")), *_ONE[1:]]),
+        _paired("a call and its result become one entry", _BY_ID, [user(text("List.")), *_ONE[1:]]),
         _paired("a message whose content is a string has no calls", _BY_ID, _TALK, _ONE),
         _paired("two calls of one reply are joined by id, not by their order", _BY_ID, _TWO),
         _paired("the calls of all turns are in it", _BY_ID, _TURNS),
@@ -169,12 +150,6 @@ pairs = Exercise(
         ),
         _paired("a call without a result is left out", _NO_RESULT, _ORPHAN),
         _paired("so is a result without a call", _NO_RESULT, _STRANGER),
-        Property(
-            "the list that it gets stays as it was",
-            _BY_ID,
-            [(_TWO,), (_BLOCKS,)],
-            lambda given: given,
-            run=lambda yours, given: None if yours(given) is None else given,
-        ),
+        untouched(_BY_ID, (_TWO,), (_BLOCKS,)),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from ....workspace import workdir
 from ...rooms import build_room
 from ..exercise import Exercise, Property, Such
-from .files import A_REFUSAL, refusing
+from .parts import quiz, refused, refusing
 
 # ---- inside ----
 
@@ -34,31 +34,22 @@ _MISSING = (2, "All four are closed, and a file that is not there yet")
 _ALIAS = (2, "The workspace itself may be a link")
 
 
-def _leads(number, right, read):
-    def see(guesses):
-        if isinstance(guesses, str):
-            raise TypeError("one guess for eight paths")
-        guess = list(guesses.values() if isinstance(guesses, dict) else guesses)[number]
-        return guess.strip().lower() if isinstance(guess, str) else guess
+_RIGHT = [
+    ("inside", _FOLLOW),
+    ("outside", _FOLLOW),
+    ("inside", _FOLLOW),  # it leaves, and comes back
+    ("outside", _ABSOLUTE),
+    ("inside", _NAMES),  # only a shell knows what a tilde is
+    ("inside", _NAMES),  # and only a web server decodes
+    ("inside", _FOLLOW),
+    ("outside", _AFTER_A_LINK),
+]
 
-    return Property(f"path {number}: {PATHS[number]!r}", read, [()], right, see=see)
-
-
-inside = Exercise(
+inside = quiz(
     "04",
     "inside",
     "a list of eight guesses, 'inside' or 'outside', one for each of check.PATHS",
-    [
-        _leads(0, "inside", _FOLLOW),
-        _leads(1, "outside", _FOLLOW),
-        _leads(2, "inside", _FOLLOW),  # it leaves, and comes back
-        _leads(3, "outside", _ABSOLUTE),
-        _leads(4, "inside", _NAMES),  # only a shell knows what a tilde is
-        _leads(5, "inside", _NAMES),  # and only a web server decodes
-        _leads(6, "inside", _FOLLOW),
-        _leads(7, "outside", _AFTER_A_LINK),
-    ],
-    untouched=lambda guesses: not guesses or all(guess in (None, "", ...) for guess in guesses),
+    *((f"path {number}: {PATHS[number]!r}", *right) for number, right in enumerate(_RIGHT)),
 )
 
 # ---- the room of the other two ----
@@ -97,12 +88,8 @@ def _in_the_room(yours, root, what):
     return yours(folder / root.folder, str(folder / what.folder) if isinstance(what, _Spot) else what)
 
 
-def _refused(sentence, read, *cases):
-    return Property(sentence, read, list(cases), A_REFUSAL, run=_room_refusing)
-
-
-def _room_refusing(yours, root, what):
-    return refusing(_in_the_room, yours, root, what)
+def _refused_in_the_room(*what):
+    return refused(*what, run=lambda yours, *args: refusing(_in_the_room, yours, *args))
 
 
 # ---- safe_path ----
@@ -114,17 +101,17 @@ def _place(result, root, p):
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path
 
 
-def _leads_to(sentence, read, *cases):
-    """cases: (root, path, where it leads)."""
-    places = {(root.name, p): f"base/{place}" for root, p, place in cases}
+def _gives(sentence, read, *cases, see):
+    """cases: (root, path or pattern, what comes out)."""
+    right = {(root.name, repr(what)): out for root, what, out in cases}
+    arguments = [(root, what) for root, what, _ in cases]
     return Property(
-        sentence,
-        read,
-        [(root, p) for root, p, _ in cases],
-        lambda root, p: places[root.name, p],
-        see=_place,
-        run=_in_the_room,
+        sentence, read, arguments, lambda root, what: right[root.name, repr(what)], see=see, run=_in_the_room
     )
+
+
+def _leads_to(sentence, read, *cases):
+    return _gives(sentence, read, *((root, p, f"base/{place}") for root, p, place in cases), see=_place)
 
 
 safe_path = Exercise(
@@ -151,12 +138,20 @@ safe_path = Exercise(
             (ROOT, "new.txt", "work/new.txt"),
             (ROOT, "new/folder/new.txt", "work/new/folder/new.txt"),
         ),
-        _refused("dot-dot does not get out", _FOLLOW, (ROOT, "../secret.txt"), (ROOT, "sub/../../secret.txt")),
-        _refused("an absolute path does not get out", _ABSOLUTE, (ROOT, "/secret.txt")),
-        _refused("the neighbour is outside", _NEIGHBOUR, (ROOT, "../work-evil/loot.txt"), (ROOT, "../work-evil")),
+        _refused_in_the_room(
+            "dot-dot does not get out", _FOLLOW, (ROOT, "../secret.txt"), (ROOT, "sub/../../secret.txt")
+        ),
+        _refused_in_the_room("an absolute path does not get out", _ABSOLUTE, (ROOT, "/secret.txt")),
+        _refused_in_the_room(
+            "the neighbour is outside", _NEIGHBOUR, (ROOT, "../work-evil/loot.txt"), (ROOT, "../work-evil")
+        ),
         *(
-            _refused("a link that leads out is outside", _LINK, (ROOT, "link.txt"), (ROOT, "door/secret.txt")),
-            _refused("dot-dot after a link goes up from where it leads", _AFTER_A_LINK, (ROOT, "door/../notes.txt")),
+            _refused_in_the_room(
+                "a link that leads out is outside", _LINK, (ROOT, "link.txt"), (ROOT, "door/secret.txt")
+            ),
+            _refused_in_the_room(
+                "dot-dot after a link goes up from where it leads", _AFTER_A_LINK, (ROOT, "door/../notes.txt")
+            ),
             _leads_to(
                 "a link that stays inside: the real path of its target",
                 _FOLLOW,
@@ -169,7 +164,9 @@ safe_path = Exercise(
                 (ALIAS, "notes.txt", "work/notes.txt"),
                 (ALIAS, "new.txt", "work/new.txt"),
             ),
-            _refused("and it is not left then either", _ALIAS, (ALIAS, "../secret.txt"), (ALIAS, "link.txt")),
+            _refused_in_the_room(
+                "and it is not left then either", _ALIAS, (ALIAS, "../secret.txt"), (ALIAS, "link.txt")
+            ),
         )
         * LINKS,
     ],
@@ -192,17 +189,8 @@ def _names(result, root, pattern):
     return [name for name in map(str, result) if name != "link.txt"]
 
 
-def _finds(sentence, read, *cases):
-    """cases: (root, pattern, the names)."""
-    found = {(root.name, repr(pattern)): names for root, pattern, names in cases}
-    return Property(
-        sentence,
-        read,
-        [(root, pattern) for root, pattern, _ in cases],
-        lambda root, pattern: found[root.name, repr(pattern)],
-        see=_names,
-        run=_in_the_room,
-    )
+def _finds(*what):
+    return _gives(*what, see=_names)
 
 
 glob = Exercise(

@@ -3,6 +3,7 @@
 import inspect
 
 from ..exercise import Exercise, Property, Such, is_unfilled
+from .parts import quiz
 
 # ---- beta_tool ----
 
@@ -90,20 +91,9 @@ _RIGHT = [
 ]
 
 
-def _duty(number, right, read):
-    def see(duties):
-        if isinstance(duties, str):
-            raise TypeError("one answer for seven lines")
-        answer = list(duties.values() if isinstance(duties, dict) else duties)[number]
-        return answer.strip().lower() if isinstance(answer, str) else answer
-
-    return Property(DUTIES[number], read, [()], right, see=see)
-
-
-differences = Exercise(
+differences = quiz(
     "08",
     "differences",
     "a list of seven answers, 'sdk', 'ours' or 'both', one for each of check.DUTIES",
-    [_duty(number, right, read) for number, (right, read) in enumerate(_RIGHT)],
-    untouched=lambda duties: not duties or all(duty in (None, "", ...) for duty in duties),
+    *((duty, *right) for duty, right in zip(DUTIES, _RIGHT, strict=True)),
 )
