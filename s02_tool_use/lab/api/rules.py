@@ -215,19 +215,13 @@ def _parts(block):
 
 def right_role(conversation):
     """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
+    today = conversation.profile.version >= "2026-10-21"
     for i, j, block in conversation.spots():
         role, kind = conversation.messages[i]["role"], block["type"]
-        if kind == "document" and conversation.profile.version < "2026-10-21":
-            continue
-        if HOME.get(kind, role) != role:
+        if HOME.get(kind, role) != role and (today or kind != "document"):
             rule = "C11" if kind == "document" else "P11"
             yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
-        if (
-            role == "user"
-            and block.get("citations")
-            and kind == "text"
-            and conversation.profile.version >= "2026-10-21"
-        ):
+        if today and role == "user" and kind == "text" and block.get("citations"):
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
 
 

@@ -29,7 +29,7 @@ RULES = {
     "T8": Rule("there is no key that the API does not know", _ISSUES + "Aider-AI/aider/issues/3367"),
     "T9": Rule("system is a string or a list of text blocks", _PROBES),
     "T10": Rule("there is no temperature, top_p, top_k since version 2026-10-21", _DOCS + "api/migration-2026-10-21"),
-    "T11": Rule("stop_sequences, stream, metadata and service_tier have their types", _PROBES),
+    "T11": Rule("stop_sequences, stream, metadata, service_tier and the like have their types", _PROBES),
     "T12": Rule("a container comes with the code execution tool", _PROBES),
     # Tools
     "U1": Rule(

@@ -6,11 +6,6 @@ must hold. What blocks mean to each other is rules.py, which imports this module
 """
 
 import functools
-import importlib.util
-import json
-import sys
-import types
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic_core import PydanticCustomError as Refusal
@@ -19,8 +14,9 @@ from pydantic_core import core_schema as core
 
 from ...history.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
 from .rules_table import RULES
+from .schemas import is_closed, is_json_schema, is_union
 
-# ---- the words of the tables. Each field has a rule, or is under that of what it stands in
+# ---- the words of the tables. A field without a rule is under that of what it stands in
 
 ANY, OBJECT, TEXT = core.any_schema(), core.dict_schema(), core.str_schema()
 FLAG, WHOLE, NUMBER = core.bool_schema(), core.int_schema(), core.float_schema()
@@ -70,17 +66,22 @@ def tagged(choices, rule=None, *, tag="type", tag_rule=None):
 
 def checked(schema, *checks):
     """What fits the schema, and then the checks: (rule, what is said of a value, the test that such a value fails)."""
-
-    def check(value):
-        for rule, words, is_right in checks:
-            if not is_right(value):
-                raise Refusal(rule, words)
-        return value
-
-    return core.no_info_after_validator_function(check, schema)
+    return core.no_info_after_validator_function(functools.partial(_check, checks), schema)
 
 
-# ---- the tables, in the API's order
+def before(check, schema):
+    """The same, but the check comes first."""
+    return core.no_info_before_validator_function(functools.partial(_check, [check]), schema)
+
+
+def _check(checks, value):
+    for rule, words, is_right in checks:
+        if not is_right(value):
+            raise Refusal(rule, words)
+    return value
+
+
+# ---- blocks
 
 
 def _source(kind):
@@ -98,7 +99,7 @@ CALL_ID, SERVER_ID = core.str_schema(pattern="^[a-zA-Z0-9_-]+$"), core.str_schem
 CALL = {"name": needed(core.str_schema(min_length=1, max_length=200), "P9"), "input": needed(OBJECT, "P10")}
 SERVER_RESULT = {"content": needed(either(items(), OBJECT), "C4"), "tool_use_id": needed(SERVER_ID, "P14")}
 
-# What a block of a type must hold, and what any block may hold that has the field.
+# What blocks of a type hold, and what any block may hold that has the field. Which fields those are: history/fields.py.
 BLOCKS: dict[str, dict] = {
     "text": {"text": needed(TEXT, "C4"), "citations": optional(items(), "C4")},
     "thinking": {"signature": needed(TEXT, "K4"), "thinking": needed(TEXT, "K4")},
@@ -144,57 +145,17 @@ QUOTED_TAGS = (
 )
 
 
-def _no_union(schema):
-    if isinstance(schema, dict) and schema.keys() & {"oneOf", "allOf", "anyOf"}:
-        raise Refusal("U5", "input_schema does not support oneOf, allOf, or anyOf at the top level")
-    return schema
+# ---- tools
 
-
-@functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
-def _is_json_schema(text: str) -> bool:
-    jsonschema = _jsonschema()
-    patterns = jsonschema.FormatChecker(["regex"])  # no other format of a schema is known to be looked at
-    try:
-        jsonschema.Draft202012Validator.check_schema(json.loads(text), patterns)
-    except (jsonschema.SchemaError, RecursionError):
-        return False
-    return True
-
-
-def _jsonschema() -> Any:
-    """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
-    slow = "rfc3987_syntax"
-    if "jsonschema" not in sys.modules and slow not in sys.modules and importlib.util.find_spec(slow):
-        stand_in: Any = types.ModuleType(slow)
-        stand_in.is_valid_syntax = lambda *asked: importlib.import_module(slow).is_valid_syntax(*asked)
-        sys.modules[slow] = stand_in
-        try:
-            return importlib.import_module("jsonschema")
-        finally:
-            sys.modules.pop(slow, None)
-    return importlib.import_module("jsonschema")
-
-
-def _is_closed_if_strict(tool: dict) -> bool:
-    objects = (part for part in _parts(tool["input_schema"]) if part.get("type") == "object")
-    return not tool.get("strict") or all(part.get("additionalProperties") is False for part in objects)
-
-
-def _parts(schema: Any) -> Iterator[dict]:
-    """A schema and all that it is made of, but for the values that it names."""
-    if isinstance(schema, dict):
-        yield schema
-        schema = [part for key, part in schema.items() if key not in ("const", "default", "enum", "examples")]
-    for part in schema if isinstance(schema, list) else ():
-        yield from _parts(part)
-
-
-INPUT_SCHEMA = checked(
-    record({"type": needed(one_of("object"))}, others="allow"),
-    (
-        "U4",
-        "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
-        lambda schema: _is_json_schema(json.dumps(schema)),
+INPUT_SCHEMA = before(
+    ("U5", "input_schema does not support oneOf, allOf, or anyOf at the top level", lambda value: not is_union(value)),
+    checked(
+        record({"type": needed(one_of("object"))}, others="allow"),
+        (
+            "U4",
+            "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
+            is_json_schema,
+        ),
     ),
 )
 CUSTOM = {
@@ -202,14 +163,18 @@ CUSTOM = {
     "cache_control": optional(MARKER, "C9"),
     "name": needed(core.str_schema(pattern="^[a-zA-Z0-9_-]{1,128}$"), "U1"),
     "description": given(TEXT),
-    "input_schema": needed(core.no_info_before_validator_function(_no_union, INPUT_SCHEMA), "U3"),
-    "allowed_callers": optional(),
-    "defer_loading": optional(),
-    "eager_input_streaming": optional(),
-    "input_examples": optional(),
-    "strict": optional(),
+    "input_schema": needed(INPUT_SCHEMA, "U3"),
+    "allowed_callers": optional(items(TEXT)),
+    "defer_loading": optional(FLAG),
+    "eager_input_streaming": optional(FLAG),
+    "input_examples": optional(items(OBJECT)),
+    "strict": optional(FLAG),
 }
-CLOSED = ("U6", "For 'object' type, 'additionalProperties' must be explicitly set to false", _is_closed_if_strict)
+CUSTOM_CHECK = (
+    "U6",
+    "For 'object' type, 'additionalProperties' must be explicitly set to false",
+    lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]),
+)
 # The tools that the API brings along, by their versions. Only what they have in common is looked at.
 BUILT_IN = {
     "bash": ["20250124"],
@@ -225,7 +190,7 @@ BUILT_IN = {
 }
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 TOOL = tagged(
-    {"custom": checked(record(CUSTOM, "U7"), CLOSED)}
+    {"custom": checked(record(CUSTOM, "U7"), CUSTOM_CHECK)}
     | {f"{name}_{version}".strip("_"): _BUILT_IN for name, versions in BUILT_IN.items() for version in versions},
     "U7",
     tag_rule="U8",
@@ -236,17 +201,29 @@ def _with_type(tool):
     return {**tool, "type": tool.get("type") or "custom"} if isinstance(tool, dict) else tool
 
 
-def _have_own_names(tools: list) -> bool:
-    return len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools)
+TOOLS = checked(
+    items(core.no_info_before_validator_function(_with_type, TOOL)),
+    (
+        "U2",
+        "Tool names must be unique.",
+        lambda tools: len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools),
+    ),
+)
 
+# ---- the request, in the API's order
 
-PARALLEL = {"disable_parallel_tool_use": optional()}
+PARALLEL = {"disable_parallel_tool_use": optional(FLAG)}
 TOOL_CHOICE = {"auto": PARALLEL, "any": PARALLEL, "tool": {"name": needed(TEXT), **PARALLEL}, "none": {}}
+DISPLAY = {"display": optional(one_of("summarized", "omitted"))}
 THINKING = {
-    "adaptive": {"display": optional()},
-    "between_tools": {"display": optional()},
+    "adaptive": DISPLAY,
+    "between_tools": {},
     "disabled": {},
-    "enabled": {"budget_tokens": needed(core.int_schema(ge=1024)), "display": optional()},
+    "enabled": {"budget_tokens": needed(core.int_schema(ge=1024)), **DISPLAY},
+}
+OUTPUT_CONFIG = {
+    "effort": optional(one_of("low", "medium", "high", "xhigh", "max")),
+    "format": optional(record({"type": needed(one_of("json_schema")), "schema": needed(OBJECT)})),
 }
 SYSTEM = {
     "type": needed(one_of("text")),
@@ -266,17 +243,11 @@ PART_OF_ONE = checked(NUMBER, ("T10", "range: 0..1", lambda number: 0 <= number 
 REQUEST = {
     "model": needed(core.str_schema(min_length=1), "T1"),
     "tool_choice": given(tagged(TOOL_CHOICE), "U9"),
-    "tools": given(
-        checked(
-            items(core.no_info_before_validator_function(_with_type, TOOL)),
-            ("U2", "Tool names must be unique.", _have_own_names),
-        ),
-        "U7",
-    ),
-    "messages": needed(items(), "T6"),  # whose fields are those of _messages
+    "tools": given(TOOLS, "U7"),
+    "messages": needed(items(), "T6"),  # of what, a profile says: _messages
     "system": given(either(checked(items(record(SYSTEM)), *SYSTEM_CHECKS), TEXT), "T9"),
     "thinking": given(tagged(THINKING), "K7"),
-    "output_config": given(OBJECT, "T8"),
+    "output_config": given(record(OUTPUT_CONFIG), "T11"),
     "cache_control": optional(MARKER, "C9"),
     "max_tokens": needed(checked(WHOLE, ("T3", "must be greater than or equal to 0", lambda most: most >= 0)), "T3"),
     "metadata": optional(record({"user_id": optional(TEXT)}), "T11"),
@@ -288,10 +259,10 @@ REQUEST = {
     "stream": given(FLAG, "T11"),
     "container": optional(either(TEXT, OBJECT), "T12"),
     "inference_geo": optional(TEXT, "T11"),
-    "diagnostics": optional(),
-    "speed": optional(),
-    "user_profile_id": optional(),
-    "workspace_id": optional(),
+    "diagnostics": optional(OBJECT, "T11"),
+    "speed": optional(one_of("standard", "fast"), "T11"),
+    "user_profile_id": optional(TEXT, "T11"),
+    "workspace_id": optional(TEXT, "T11"),
 }
 SAMPLING = {"temperature", "top_k", "top_p"}  # unknown since version 2026-10-21
 
@@ -346,61 +317,47 @@ def refused(request: Any, profile: Any) -> tuple | None:
         return None
     except ValidationError as error:
         fault: Any = error.errors(include_url=False)[0]
+    kind, about, words = fault["type"], fault.get("ctx", {}), fault["msg"]
     place = [part for part in fault["loc"] if part not in (_FIRST, _SECOND)]
     indexes = [part for part in place if isinstance(part, int)][:2] if place[:1] == ["messages"] else []
     if indexes:
         del place[2:3]  # the role, by which pydantic tells messages apart
-    place, words = _said(fault, place)
-    return _rule(fault, schema), ": ".join(filter(None, [".".join(map(str, place)), words])), *indexes
-
-
-def _said(fault, place):
-    """The place and the words as the API gives them."""
-    about = fault.get("ctx", {})
-    if fault["type"] == "union_tag_not_found":
-        return [*place, about["discriminator"].strip("'")], "Field required"
-    if _is_role(fault):
+    rule = _rule(schema, fault["loc"], "tag_rule" if kind.startswith("union_tag") else "rule")
+    if kind in RULES:
+        rule = kind
+    elif kind == "union_tag_not_found":
+        place, words = [*place, about["discriminator"].strip("'")], "Field required"
+    elif kind == "union_tag_invalid" and about["discriminator"] == "'role'":
         hint = 'Allowed roles are "user" or "assistant"'
         if about["tag"] == "system":
-            hint = 'The Messages API accepts a top-level `system` parameter, not "system" as an input message role.'
-        return ["messages"], f'Unexpected role "{about["tag"]}". {hint}'
-    if fault["type"] == "union_tag_invalid" and "'tool_use'" in about["expected_tags"]:
-        about["expected_tags"] = QUOTED_TAGS
-    if fault["type"] in RULES:
-        return place, fault["msg"]
-    return place, ValidationError.from_exception_data("", [fault], input_type="json").errors()[0]["msg"]
+            rule, hint = (
+                "R2",
+                'The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+            )
+        place, words = ["messages"], f'Unexpected role "{about["tag"]}". {hint}'
+    else:
+        if "'tool_use'" in about.get("expected_tags", ""):
+            about["expected_tags"] = QUOTED_TAGS
+        words = ValidationError.from_exception_data("", [fault], input_type="json").errors()[0]["msg"]
+    return rule, ": ".join(filter(None, [".".join(map(str, place)), words])), *indexes
 
 
-def _is_role(fault):
-    return fault["type"] == "union_tag_invalid" and fault["ctx"]["discriminator"] == "'role'"
-
-
-def _rule(fault, schema):
-    kind, place = fault["type"], fault["loc"]
-    if kind in RULES:
-        return kind
-    if _is_role(fault) and fault["ctx"]["tag"] == "system":
-        return "R2"
-    if not place:
-        return "T1"
-    if place[0] in SAMPLING:
-        return "T10"
-    return _innermost("tag_rule" if kind.startswith("union_tag") else "rule", schema, place)
-
-
-def _innermost(name, schema, place, rule=None):
-    """The rule of the last schema that has one, on the way to this place."""
-    known = schema.get("metadata", {})
-    rule = known.get(name) or known.get("rule") or rule
+def _rule(schema: Any, place, name, rule="T1"):
+    """The innermost rule on the way to this place."""
+    known, fields = schema.get("metadata", {}), schema.get("fields")
+    if fields is None:
+        rule = known.get(name) or known.get("rule") or rule
     if "schema" in schema:  # a field, null, or a check, around what is looked for
-        return _innermost(name, schema["schema"], place, rule)
+        return _rule(schema["schema"], place, name, rule)
     if not place:
         return rule
     first, *rest = place
+    if fields is not None and first not in fields:
+        return "T10" if first in SAMPLING and known["rule"] == "T8" else known["rule"] or rule
     if schema["type"] == "list":
         inside = schema["items_schema"]
     elif schema["type"] == "union":
         inside = next(choice for choice, label in schema["choices"] if label == first)
     else:
-        inside = schema["fields" if schema["type"] == "typed-dict" else "choices"].get(first)
-    return _innermost(name, inside, rest, rule) if inside else rule
+        inside = (fields or schema["choices"])[first]
+    return _rule(inside, rest, name, rule)

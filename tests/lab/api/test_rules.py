@@ -140,6 +140,17 @@ REFUSED = [
     ("T11", ask(stream=1), "stream: Input should be a valid boolean"),
     ("T11", ask(metadata={"x": 1}), "metadata.x: Extra inputs are not permitted"),
     ("T11", ask(service_tier="fast"), "service_tier: Input should be 'auto' or 'standard_only'"),
+    (
+        "T11",
+        ask(output_config={"effort": "most"}),
+        "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+    ),
+    (
+        "T11",
+        ask(output_config={"format": {"type": "xml", "schema": {}}}),
+        "output_config.format.type: Input should be 'json_schema'",
+    ),
+    ("T11", ask(speed="warp"), "speed: Input should be 'standard' or 'fast'"),
     ("T12", ask(container="c1"), "Container identifier can only be provided when using the code execution tool"),
     # Tools
     ("U1", custom(name="a b"), "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
@@ -187,6 +198,7 @@ REFUSED = [
     ),
     ("U7", ask(tools={}), "tools: Input should be a valid array"),
     ("U7", ask(tools=["bash"]), "tools.0: Input should be an object"),
+    ("U7", custom(strict="yes"), "tools.0.custom.strict: Input should be a valid boolean"),
     ("U7", custom(zzz=1), "tools.0.custom.zzz: Extra inputs are not permitted"),
     ("U9", ask(tool_choice="auto"), "tool_choice: Input should be an object"),
     ("U9", ask(tool_choice={}), "tool_choice.type: Field required"),

@@ -2,6 +2,10 @@
 
 import subprocess
 import sys
+import typing
+
+import anthropic.types as sdk
+from anthropic.types.message_create_params import MessageCreateParamsBase
 
 from s02_tool_use.history.fields import FIELDS
 from s02_tool_use.lab.api import shape
@@ -21,6 +25,22 @@ def test_every_row_is_a_field_of_its_block():
     for kind, fields in shape.BLOCKS.items():
         assert fields.keys() <= FIELDS[kind], kind
     assert shape.ANY_BLOCK.keys() <= set().union(*FIELDS.values())
+
+
+def test_the_tables_of_the_request_are_the_sdks():
+    fields = {"stream", *shape.SAMPLING, *typing.get_type_hints(MessageCreateParamsBase)}
+    assert shape.REQUEST.keys() == fields
+    assert shape.CUSTOM.keys() == sdk.ToolParam.__annotations__.keys()
+    assert shape.OUTPUT_CONFIG.keys() == sdk.OutputConfigParam.__annotations__.keys()
+    for table, union in ((shape.THINKING, sdk.ThinkingConfigParam), (shape.TOOL_CHOICE, sdk.ToolChoiceParam)):
+        assert {name: {"type", *fields} for name, fields in table.items()} == by_type(union)
+    assert shape.TOOL["choices"].keys() - {"custom"} == by_type(sdk.ToolUnionParam).keys()
+
+
+def by_type(union):
+    """type -> the fields of each of the SDK's types; but for the tool that need not say its type."""
+    hints = [typing.get_type_hints(one) for one in typing.get_args(union) if one is not sdk.ToolParam]
+    return {name: set(fields) for fields in hints for name in typing.get_args(fields["type"])}
 
 
 def test_every_rule_of_a_row_is_in_the_table_of_rules():

@@ -1,0 +1,59 @@
+"""What the API asks of a tool's input_schema (rules U4 to U6): that it is JSON Schema, and closed if it is strict."""
+
+import functools
+import importlib.util
+import json
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+
+def is_union(schema: Any) -> bool:
+    """U5. Whether it offers a choice at its top."""
+    return isinstance(schema, dict) and bool(schema.keys() & {"oneOf", "allOf", "anyOf"})
+
+
+def is_json_schema(schema: dict) -> bool:
+    """U4. Whether it is JSON Schema of the draft 2020-12."""
+    return _is_json_schema(json.dumps(schema))
+
+
+@functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
+def _is_json_schema(text: str) -> bool:
+    jsonschema = _jsonschema()
+    patterns = jsonschema.FormatChecker(["regex"])  # that the API looks at other formats of a schema is not known
+    try:
+        jsonschema.Draft202012Validator.check_schema(json.loads(text), format_checker=patterns)
+    except (jsonschema.SchemaError, RecursionError):
+        return False
+    return True
+
+
+def _jsonschema() -> Any:
+    """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
+    slow = "rfc3987_syntax"
+    if "jsonschema" not in sys.modules and slow not in sys.modules and importlib.util.find_spec(slow):
+        stand_in: Any = types.ModuleType(slow)
+        stand_in.is_valid_syntax = lambda *asked: importlib.import_module(slow).is_valid_syntax(*asked)
+        sys.modules[slow] = stand_in
+        try:
+            return importlib.import_module("jsonschema")
+        finally:
+            sys.modules.pop(slow, None)
+    return importlib.import_module("jsonschema")
+
+
+def is_closed(schema: dict) -> bool:
+    """U6. Whether each object in it allows no other properties than its own."""
+    objects = (part for part in _parts(schema) if part.get("type") == "object")
+    return all(part.get("additionalProperties") is False for part in objects)
+
+
+def _parts(schema: Any) -> Iterator[dict]:
+    """A schema and all that it is made of, but for the values that it names."""
+    if isinstance(schema, dict):
+        yield schema
+        schema = [part for key, part in schema.items() if key not in ("const", "default", "enum", "examples")]
+    for part in schema if isinstance(schema, list) else ():
+        yield from _parts(part)
