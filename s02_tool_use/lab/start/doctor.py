@@ -17,6 +17,8 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+from ...calls.secrets import cut, keep
+from ..client.settings import lines, secrets
 from . import fast_imports, setup  # noqa: F401  (early: before the kernel check imports Jupyter)
 
 OK, NOTE, WRONG, UNKNOWN = "ok", "note", "WRONG", "?"
@@ -28,7 +30,8 @@ ENOUGH = 500_000_000  # bytes: the environment takes 300 MB, the rest is for wha
 def main(argv=None):
     """Print one line for each thing looked at. Returns 1 if something is wrong, else 0."""
     print("What the course finds on this machine. You can send all of it to your teacher: it holds no key.\n")
-    faults, secrets = 0, list(_secrets())
+    faults = 0
+    _keep_secrets()
     for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, network):
         try:
             found = list(check())
@@ -36,21 +39,16 @@ def main(argv=None):
             found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
         for mark, sentence in found:
             faults += mark == WRONG
-            for secret in secrets:
-                sentence = sentence.replace(secret, "***")
-            print(f"{mark:>5}  {sentence.replace(str(Path.home()), '~')}", flush=True)
+            print(f"{mark:>5}  {cut(sentence).replace(str(Path.home()), '~')}", flush=True)
     print(f"\n{'Nothing is wrong.' if not faults else f'Marked with {WRONG}: {faults}.'}")
     return int(faults > 0)
 
 
-def _secrets():
-    for name, value in os.environ.items():
-        if any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD")) and len(value) > 5:
-            yield value
-    for line in _read(setup.ROOT / ".env").splitlines() + _read(Path(".env")).splitlines():
-        value = line.partition("=")[2].strip().strip("\"'")
-        if line.upper().partition("=")[0].strip().endswith(("KEY", "TOKEN")) and len(value) > 5:
-            yield value
+def _keep_secrets():
+    """Without connect(): the packages that it needs may not be there."""
+    keep(texts=secrets(os.environ.items()))
+    for file in (setup.ROOT / ".env", Path(".env")):
+        keep(texts=secrets(lines(_read(file))))
 
 
 def _read(path):
@@ -183,6 +181,8 @@ def shell():
         yield NOTE, "there is no bash: the tool runs the system's own shell, and some commands of the notebooks differ"
     confined, why = sandbox_status()
     yield OK if confined else NOTE, why
+    if not confined:
+        yield NOTE, "so a command can find a key: in .env, and in the environment of another process of yours"
 
 
 def text():

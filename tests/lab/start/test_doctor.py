@@ -1,5 +1,6 @@
 """The doctor: each thing that can be wrong is named with what to do, and no key is ever in what it prints."""
 
+import base64
 import collections
 import os
 import shutil
@@ -80,6 +81,24 @@ def test_a_check_that_fails_is_a_finding_and_the_others_go_on(monkeypatch, capsy
     assert "is writable" in out
 
 
+@pytest.mark.parametrize(
+    "line", ["API_KEY={}", "# export OPENAI_API_KEY='{}'", "BASE_URL=https://me:{}@host", "MODEL_ID={}"]
+)
+def test_whatever_a_check_says_no_secret_of_the_file_is_printed(line, course, monkeypatch, capsys):
+    (course / ".env").write_text(line.format(KEY) + "\n")
+    for name in ("packages", "kernel", "network", "folders", "shell"):
+        monkeypatch.setattr(doctor, name, lambda: iter(()))
+    encoded = base64.b64encode(KEY.encode()).decode()
+    monkeypatch.setattr(doctor, "text", lambda: [(doctor.NOTE, f"it is {KEY}, {encoded}")])
+    monkeypatch.setattr(doctor, "environment", lambda: [][KEY])
+    monkeypatch.setattr(doctor, "python", lambda: {}[KEY])
+    doctor.main([])
+    out = capsys.readouterr().out
+    assert out.count("[key removed]") >= 3
+    assert KEY not in out
+    assert encoded[:-4] not in out
+
+
 def test_no_key_and_no_home_folder_is_printed(course, monkeypatch, capsys):
     monkeypatch.setenv("OTHER_API_KEY", KEY)
     (course / ".env").write_text(f"API_KEY={KEY}2\n")
@@ -88,7 +107,7 @@ def test_no_key_and_no_home_folder_is_printed(course, monkeypatch, capsys):
     monkeypatch.setattr(doctor, "text", lambda: [(doctor.NOTE, f"{KEY} and {KEY}2 in {Path.home() / 'course'}")])
     doctor.main([])
     out = capsys.readouterr().out
-    assert "*** and ***2 in ~" in out
+    assert "[key removed] and [key removed] in ~" in out
     assert KEY not in out
 
 
@@ -217,6 +236,12 @@ def test_a_shell_without_bubblewrap_is_a_note_and_without_bash_too(monkeypatch):
     said = says(doctor.shell)
     assert said[0].startswith("note there is no bash")
     assert said[1] == "note no bubblewrap: bash can reach whatever you can reach"
+    assert said[2] == "note so a command can find a key: in .env, and in the environment of another process of yours"
+
+
+def test_where_bash_is_confined_nothing_is_said_about_keys(monkeypatch):
+    monkeypatch.setattr(sandbox, "sandbox_status", lambda: (True, "bubblewrap"))
+    assert says(doctor.shell)[1:] == ["ok bubblewrap"]
 
 
 def test_a_disk_that_is_nearly_full(course, monkeypatch):
