@@ -11,7 +11,8 @@ import sys
 HELP = """\
 python3 -m s02_tool_use            opens the notebooks in JupyterLab; what follows goes to JupyterLab
 python3 -m s02_tool_use test       runs all tests, the notebooks included, on all cores; what follows goes to pytest
-python3 -m s02_tool_use chat       the agent in a terminal; its workspace is the current folder
+python3 -m s02_tool_use chat       the agent in a terminal; it works in the current folder,
+                                   in the folder of the course on a copy of the sample project
 python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 

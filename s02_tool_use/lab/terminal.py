@@ -1,20 +1,21 @@
-"""The agent in a terminal: `python3 -m s02_tool_use chat`. Draws what agent_steps yields, asks before a change is made.
+"""The agent in a terminal: `python3 -m s02_tool_use chat`. Draws a Session that runs in the foreground.
 
-Left out: the loop (loop.py), who answers (client.py), and what a token costs, which no reply says.
+Left out: the turns (sessions/session.py), who answers (client/endpoint.py), what a token costs, which no reply says.
 """
 
 import argparse
 import contextlib
 import errno
 import os
+import signal
 import sys
 from pathlib import Path
 
-from .. import dispatch, loop, workspace
-from . import show
-from .client import faults
-from .sessions.session import ASK_BEFORE, COUNTED, FAILED, STOPPED, WHY
+from .. import dispatch, workspace
+from . import rooms, show
+from .sessions.session import ASK_BEFORE, FAILED, STOPPED, Session
 from .show import page, rows
+from .show.source import REPOSITORY
 
 SHOWN_LINES = 10  # lines of a tool's result; the model gets them all
 CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
@@ -24,7 +25,7 @@ COMMANDS = {
     "tools": "the tools that the model may call",
     "messages": "the conversation so far, and what the API would refuse in it",
     "cost": "the tokens used so far",
-    "reset": "forget the conversation",
+    "reset": "forget the conversation, and what was allowed in it",
     "save": "write the conversation to a new file: /save FILE",
 }
 
@@ -39,6 +40,10 @@ def main(argv=None):
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")  # whatever the locale says
+    if sys.stdin.isatty():  # a terminal's own signals, even if whoever started us ignores them
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         status = _run(_arguments(argv))
         sys.stdout.flush()
@@ -60,26 +65,34 @@ def _arguments(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-p", dest="prompt", help="answer this one prompt and leave ('-': read it from stdin)")
-    parser.add_argument("--workdir", default=".", help="the folder in which the tools work (default: the current one)")
+    parser.add_argument(
+        "--workdir",
+        help="the folder in which the tools work (default: the current one; in the folder of the course it is a fresh "
+        "copy of the sample project)",
+    )
     parser.add_argument("--yes", action="store_true", help=f"run {', '.join(ASK_BEFORE)} without asking")
     parser.add_argument("--offline", action="store_true", help="let the understudy answer, whatever .env says")
     return parser.parse_args(argv)
 
 
 def _run(arguments):
-    from .client import endpoint as clients
+    from .client import SettingsError, connect
 
     single = arguments.prompt is not None
     out = sys.stderr if single else sys.stdout
     try:
-        workspace.use_workdir(arguments.workdir)
-    except ValueError:
-        print(f"There is no folder {arguments.workdir} to work in. Make it first.", file=sys.stderr)
+        if arguments.workdir is None and Path.cwd().resolve().is_relative_to(REPOSITORY):
+            with contextlib.redirect_stdout(out):
+                rooms.fresh_workspace()
+        else:
+            workspace.use_workdir(arguments.workdir or ".")
+    except (OSError, ValueError):
+        print(f"There is no folder {arguments.workdir or '.'} to work in. Make it first.", file=sys.stderr)
         return 2
     try:
         with contextlib.redirect_stdout(out):
-            client, model = clients.connect(offline=arguments.offline)
-    except clients.SettingsError as error:
+            client, model = connect(offline=arguments.offline)
+    except SettingsError as error:
         print(error, file=sys.stderr)
         return 2
     read, ask = _readers(single)
@@ -124,19 +137,19 @@ def _ask_beside_stdout(text):
 
 
 class TerminalChat:
-    """A conversation, and how it is drawn. `messages` is always a history that the API accepts."""
+    """How a Session is drawn in a terminal, and its commands."""
 
     def __init__(self, client, model, *, read, ask, out, yes=False, single=False):
-        self.client, self.model, self.read, self.ask, self.out, self.single = client, model, read, ask, out, single
-        self.allowed = set(ASK_BEFORE) if yes else set()
+        self.session = Session(client, model, watch=self.draw, ask_before=() if yes else ASK_BEFORE)
+        self.read, self.ask, self.out, self.single = read, ask, out, single
         self.colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         self.written = set()  # by /save, which replaces no other file
         self.open = False  # True when the cursor stands behind a text and not at the start of a line
-        self.reset()
+        self.text = []  # of the last reply
 
-    def reset(self):
-        self.pieces = faults.Pieces()
-        self.messages, self.requests, self.tokens, self.text = [], 0, dict.fromkeys(COUNTED, 0), []
+    @property
+    def messages(self):
+        return self.session.messages
 
     # Two ways to use it: line after line, or one question.
 
@@ -166,43 +179,25 @@ class TerminalChat:
             print(text, file=self.out if reason in (FAILED, STOPPED, "max_turns") else sys.stdout)
         return STATUS.get(reason, 3)
 
-    # One turn
-
     def turn(self, prompt):
         """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", STOPPED or FAILED."""
-        before = len(self.messages)
-        self.messages.append({"role": "user", "content": prompt})
-        steps = loop.agent_steps(self.client, self.model, self.messages, approve=self.approve, stream=True)
-        try:
-            with contextlib.closing(steps):  # closing it answers every call that is still open
-                for step in steps:
-                    self.draw(*step)
-            reason = step.data
-            said = WHY.get(reason, f"Stopped: {reason}.")
-        except KeyboardInterrupt:
-            reason, said = STOPPED, WHY[STOPPED]
-        except Exception as error:
-            reason, said = FAILED, faults.explain(error, self.client)
-        if len(self.messages) == before + 1:
-            self.messages.pop()  # nothing answered it: it can be asked again without being there twice
-        self.say(said, RED)
+        reason, sentence = self.session.run(prompt)
+        self.say(sentence, RED)
         self.end_line()
         return reason
 
     def draw(self, kind, data):
-        """Draw one Step."""
+        """Draw what the session tells, and answer its questions."""
         if kind == "request":
             if self.single:  # what the last reply said was not the answer
                 self.say("".join(self.text).strip())
             self.text = []
         elif kind == "text":
             self.text.append(data)
-            self.write(self.pieces.add(data))
-        elif kind == "reply":
-            self.write(self.pieces.rest())
-            self.requests += 1
-            for key in COUNTED:
-                self.tokens[key] += getattr(data.usage, key, None) or 0
+            if data and not self.single:
+                self.out.write(page.printable(data))
+                self.out.flush()
+                self.open = True
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
             self.say(_indent(rows.arguments(data["input"])))
@@ -211,26 +206,13 @@ class TerminalChat:
             more = [f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
             shown = [page.shorten(line, 200) for line in lines[:SHOWN_LINES]]
             self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
-
-    def write(self, piece):
-        """Draw a piece of an answer as it arrives, unless only the last answer counts."""
-        if piece and not self.single:
-            self.out.write(page.printable(piece))
-            self.out.flush()
-            self.open = True
-
-    def approve(self, block):
-        """Asked by the loop before each call. True, or the reason why not, which the model will read."""
-        name = block["name"]
-        if name not in ASK_BEFORE or name in self.allowed:
-            return True
-        try:
-            said = self.ask(f"Run {name}? y(es), n(o), a(lways): ").strip().lower()
-        except EOFError:
-            return "Not run: nobody is there to allow it."
-        if said in ("a", "always"):
-            self.allowed.add(name)
-        return said in ("y", "yes", "a", "always")
+        elif kind == "question":
+            try:
+                said = self.ask(f"Run {data['name']}? y(es), n(o), a(lways): ").strip().lower()
+            except EOFError:
+                self.session.decide(False, "Not run: nobody is there to allow it.")
+            else:
+                self.session.decide("always" if said in ("a", "always") else said in ("y", "yes"))
 
     # Commands
 
@@ -243,19 +225,15 @@ class TerminalChat:
         elif name == "messages":
             self.say(repr(show.show_messages(self.messages)))
         elif name == "cost":
-            self.cost()
+            requests, tokens = self.session.used
+            self.say(f"{requests}: {tokens or 'no tokens'}. What a token costs is not known here.")
         elif name == "reset":
-            self.reset()
+            self.session.reset()
             self.say("A new conversation.")
         elif name == "save":
             self.save(argument)
         else:
             self.say(f"There is no /{name}. /help lists the commands.")
-
-    def cost(self):
-        counted = ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in self.tokens.items() if number)
-        requests = "1 request" if self.requests == 1 else f"{self.requests} requests"
-        self.say(f"{requests}: {counted or 'no tokens'}. What a token costs is not known here.")
 
     def save(self, name):
         path = Path(name).expanduser()

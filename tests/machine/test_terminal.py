@@ -145,6 +145,22 @@ def test_workdir_is_where_the_tools_work(chat, tmp_path):
     assert (tmp_path / "other" / "made.txt").exists()
 
 
+@pytest.mark.parametrize("folder", ["", "notebooks", "s02_tool_use"])
+def test_in_the_folder_of_the_course_the_tools_work_in_a_copy_of_the_sample_project(chat, folder):
+    run = chat([call("write_file", path="made.txt", content="x"), call("glob", pattern="*")], "Made.")
+    run.folder = ROOT / folder
+    status, out, err = run.run("-p", "Go.", "--yes")
+    assert (status, out) == (0, "Made.\n")
+    assert err.splitlines()[0].startswith("Workspace: a fresh copy of the sample project: ")
+    assert not (run.folder / "made.txt").exists()
+    assert "orders.py" in err
+
+
+def test_the_folder_of_the_course_can_still_be_named(chat):
+    run = chat([call("glob", pattern="*.md")], "Seen.")
+    assert "README.md" in run.run("-p", "Go.", "--workdir", str(ROOT))[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "env", "said"),
     [
@@ -496,7 +512,10 @@ def test_one_prompt_asks_beside_stdout_and_ctrl_c_is_status_130(chat):
 
 
 @posix
-def test_a_terminal_that_goes_away_takes_the_chat_with_it(chat):
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_terminal_that_goes_away_takes_the_chat_with_it(chat, monkeypatch, ignored):
+    if ignored:  # as under nohup
+        monkeypatch.setattr(sys.modules[__name__], "CODE", f"import signal; signal.signal(1, signal.SIG_IGN); {CODE}")
     run = chat([bash("sleep 300")])
     screen = Screen(run, "--yes")
     screen.wait("s02 >>")

@@ -1,6 +1,7 @@
 """A conversation whose turns run in a thread of their own, so that whoever shows it can watch, answer and stop them.
 
-It drives agent_steps, asks before a tool changes something, and counts tokens. Left out: how it looks (the Chat).
+It drives agent_steps, asks before a tool changes something, and counts tokens. In a terminal a turn runs in the
+foreground. Left out: how it looks (the Chat, the terminal).
 """
 
 import contextlib
@@ -36,7 +37,7 @@ class Session:
     """`messages` is always a history that the API accepts, whatever ended a turn.
 
     `watch(kind, data)` is told what happens: first `prompt`, then in the turn's thread the steps of agent_steps,
-    `question` (a block; decide() answers it), and at last `end` (why, and a sentence for people).
+    `question` (a block that decide() answers), and at last `end` (why, and a sentence for people).
     """
 
     def __init__(self, client, model, *, watch=lambda kind, data: None, ask_before=ASK_BEFORE, prices=None, **settings):
@@ -57,6 +58,12 @@ class Session:
         return self._turn and self._turn.question
 
     @property
+    def used(self):
+        """What it has used so far, in words: (its requests, the tokens or nothing)."""
+        tokens = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items() if number)
+        return f"{self.requests} request{'s' * (self.requests != 1)}", tokens
+
+    @property
     def cost(self):
         """What it has cost so far, or None if a price is missing."""
         used = {name: number for name, number in self.tokens.items() if number}
@@ -66,6 +73,20 @@ class Session:
 
     def send(self, prompt):
         """Begin a turn. ValueError if one is going on, or if there is nothing to say."""
+        with self._lock:
+            turn = self._begin(prompt)
+            turn.job = Job(turn.run)
+
+    def run(self, prompt):
+        """A whole turn in this thread, which Ctrl-C stops; returns what `end` tells. `watch` decides each question."""
+        turn = self._begin(prompt)
+        try:
+            turn.run()
+        finally:
+            turn.end(STOPPED, WHY[STOPPED])  # if a second Ctrl-C came before it could say how it had ended
+        return turn.ending
+
+    def _begin(self, prompt):
         if not prompt.strip():
             raise ValueError("There is nothing to send: write a message first.")
         with self._lock:
@@ -73,21 +94,21 @@ class Session:
                 raise ValueError("The agent is still at work on the last message: wait, or stop it.")
             self._turn = _ChatTurn(self, prompt)
             self.watch("prompt", prompt)
-            self._turn.job = Job(self._turn.run)
+            return self._turn
 
-    def decide(self, verdict):
-        """Answer the question: True, False, or "always" (True for this tool as long as the session lasts)."""
+    def decide(self, verdict, reason=NOT_ALLOWED):
+        """Answer the question: True, "always" (True for this tool as long as the session lasts), or False and why."""
         turn = self._turn
         if turn is None or turn.question is None:
             raise ValueError("Nothing waits to be allowed.")
-        turn.verdict = verdict
+        turn.verdict, turn.refusal = verdict, reason
         turn.decided.set()
 
     def stop(self):
         """Stop the turn that is going on. A call that does not end in time is left behind, answered "(cancelled)"."""
         with self._lock:
             turn = self._turn
-            if turn is not None and not turn.stopping:
+            if turn is not None and turn.job and not turn.stopping:
                 turn.stopping = True
                 turn.decided.set()
                 turn.job.stop(turn.abandon)
@@ -117,8 +138,8 @@ class _ChatTurn:
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
         self.results, self.pieces = [], faults.Pieces()  # of the calls, and of the text, of the last reply
-        self.question, self.verdict, self.decided = None, False, threading.Event()
-        self.stopping, self.over = False, threading.Event()
+        self.question, self.verdict, self.refusal, self.decided = None, False, NOT_ALLOWED, threading.Event()
+        self.job, self.stopping, self.over = None, False, threading.Event()
 
     def run(self):
         session = self.session
@@ -175,7 +196,7 @@ class _ChatTurn:
             raise KeyboardInterrupt
         if self.verdict == "always":
             session.always.add(name)
-        return True if self.verdict else NOT_ALLOWED
+        return True if self.verdict else self.refusal
 
     def abandon(self):
         """Go on without what is running."""
@@ -189,8 +210,8 @@ class _ChatTurn:
             history = _answered(self.messages, self.results)
             # What nothing answered is taken back, so that it can be asked again without being there twice.
             self.session.messages = history if len(history) > self.before + 1 else history[: self.before]
-            self.session._turn = None
-            self.session.watch("end", (reason, sentence))
+            self.session._turn, self.ending = None, (reason, sentence)
+            self.session.watch("end", self.ending)
         self.over.set()
 
 

@@ -180,10 +180,8 @@ class Chat(Panel):
         self.question.layout.display = "" if session.question else "none"
         self.stop_button.disabled = not session.busy
         doing = "waits for you" if session.question else "at work ..." if session.busy else "ready"
-        used = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in session.tokens.items() if number)
-        requests = f"{session.requests} request{'s' * (session.requests != 1)}"
         cost = "" if session.cost is None else f", {session.cost:.4f} at your prices"
-        self.status.draw(f'<span role="status">{doing} · {requests}{", " * bool(used)}{used}{cost}</span>')
+        self.status.draw(f'<span role="status">{doing} · {", ".join(filter(None, session.used))}{cost}</span>')
 
 
 def _call(call, result=None):
