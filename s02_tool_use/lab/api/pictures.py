@@ -5,13 +5,14 @@ It reads the first bytes of PNG, JPEG and GIF, and lets pass what it does not kn
 
 import base64
 import binascii
+from collections.abc import Iterator
 
 MOST_BYTES = 5 * 1024 * 1024
 MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY = 8000, 2000, 20
 _HEAD = 64 * 1024  # base64 characters, a multiple of four: JPEG has its size here, after previews and profiles
 
 
-def check_picture(media_type, data, path, images):
+def check_picture(media_type: str, data: str, path: str, images: int) -> Iterator[str]:
     """Yield what the API says of a base64 picture. images: how many the request has; of many, each must be smaller."""
     try:
         head = base64.b64decode(data[:_HEAD], validate=True)

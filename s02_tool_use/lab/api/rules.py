@@ -2,9 +2,11 @@
 
 First the fields of the request and of its blocks (shape.py); then, here, what they say together, and whether the
 messages make a conversation. Left out: what only the API's side can know, such as token counts and signatures.
+
+A new rule is a function here with its place in ORDER, a line in rules_table.py, and in the tests what it refuses.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
@@ -51,7 +53,7 @@ class Problem:
     type: str = "invalid_request_error"
 
 
-def validate(request, profile=FIRST_PARTY):
+def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem | None:
     """Return the first Problem that the API would report for this request body, or None when it would accept it.
 
     profile: a Profile, or a dict of its fields. The request may be any JSON data and is not changed.
@@ -111,17 +113,20 @@ class Conversation:
         return [spots for role, spots in self.turns if role == "assistant" and spots]
 
 
+Found = Iterator[tuple]  # (rule, message), and where there is one, message index and block index
+
+
 # ---- what several fields say together
 
 
-def known_model(conversation):
+def known_model(conversation: Conversation) -> Found:
     """T2. Where a list of models is given, the model is one of them."""
     model = conversation.request["model"]
     if conversation.profile.models and model not in conversation.profile.models:
         yield "T2", f"model: {model}"
 
 
-def choice_that_can_be_met(conversation):
+def choice_that_can_be_met(conversation: Conversation) -> Found:
     """U10, U11. A tool that is forced is offered, and manual thinking is off."""
     choice = conversation.request.get("tool_choice", {})
     if choice.get("type") == "any" and not conversation.tools:
@@ -132,7 +137,7 @@ def choice_that_can_be_met(conversation):
         yield "U11", "Thinking may not be enabled when tool_choice forces tool use."
 
 
-def within_the_model(conversation):
+def within_the_model(conversation: Conversation) -> Found:
     """T10, T4. Thinking fixes the temperature, and no model writes more than it can."""
     request, most = conversation.request, conversation.profile.max_output
     if request.get("temperature", 1) != 1 and conversation.thinking != "disabled":
@@ -142,7 +147,7 @@ def within_the_model(conversation):
         yield "T4", f"max_tokens: {request['max_tokens']} > {most}, {text} {request['model']}"
 
 
-def tools_for_their_blocks(conversation):
+def tools_for_their_blocks(conversation: Conversation) -> Found:
     """U12. The older API, and Bedrock: a history with tool blocks comes with tools."""
     profile = conversation.profile
     lacks_tools = not (conversation.tools if profile.tools is None else profile.tools)
@@ -151,14 +156,14 @@ def tools_for_their_blocks(conversation):
         yield "U12", "Requests which include `tool_use` or `tool_result` blocks must define tools."
 
 
-def room_for_thinking(conversation):
+def room_for_thinking(conversation: Conversation) -> Found:
     """K7. What may be thought is less than what may be written."""
     thinking = conversation.request.get("thinking", {})
     if thinking.get("type") == "enabled" and conversation.request["max_tokens"] <= thinking["budget_tokens"]:
         yield "K7", "`max_tokens` must be greater than `thinking.budget_tokens`"
 
 
-def container_for_code(conversation):
+def container_for_code(conversation: Conversation) -> Found:
     """T12. A container comes with the code execution tool."""
     code = any(str(tool.get("type")).startswith("code_execution") for tool in conversation.tools)
     if conversation.request.get("container") is not None and not code:
@@ -168,7 +173,7 @@ def container_for_code(conversation):
 # ---- content
 
 
-def right_pictures(conversation):
+def right_pictures(conversation: Conversation) -> Found:
     """C10. A picture is what it says it is, and not too large: each one, and many of them."""
     pictures = [
         (i, j, f".tool_result.content.{k - 1}" if k else "", part["source"])
@@ -183,7 +188,7 @@ def right_pictures(conversation):
                 yield "C10", text, i, j
 
 
-def has_content(conversation):
+def has_content(conversation: Conversation) -> Found:
     """C1. A user's turn is not empty, though a message in it may be. No assistant's message is, but for the last."""
     said = {i for i, _, _ in conversation.spots()}
     for role, indexes in conversation.indexes:
@@ -195,7 +200,7 @@ def has_content(conversation):
             yield "C1", f"messages.{empty[0]}: {text}", empty[0]
 
 
-def has_text(conversation):
+def has_text(conversation: Conversation) -> Found:
     """C2, C3. A text block has text, and more than white space. So do the texts inside a result."""
     spots = [spot for spot in conversation.spots() if conversation.messages[spot[0]]["role"] != "system"]
     texts = [(i, j, part["text"]) for i, j, block in spots for part in _parts(block) if part["type"] == "text"]
@@ -213,7 +218,7 @@ def _parts(block):
     return [block, *content] if isinstance(content, list) else [block]
 
 
-def right_role(conversation):
+def right_role(conversation: Conversation) -> Found:
     """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
     today = conversation.profile.version >= "2026-10-21"
     for i, j, block in conversation.spots():
@@ -225,7 +230,7 @@ def right_role(conversation):
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
 
 
-def few_markers(conversation):
+def few_markers(conversation: Conversation) -> Found:
     """C8. At most four cache markers, counted over tools, system and messages."""
     system = conversation.request.get("system")
     blocks = [*conversation.tools, *(system if isinstance(system, list) else [])]
@@ -238,7 +243,7 @@ def few_markers(conversation):
 # ---- roles and ends
 
 
-def system_in_its_place(conversation):
+def system_in_its_place(conversation: Conversation) -> Found:
     """R3. Models that take a system message take it after the user, before the assistant; not at the start."""
     form = "the directive-only form (content: [] with output_config) is accepted at any position"
     for i, message in enumerate(conversation.messages):
@@ -259,7 +264,7 @@ def system_in_its_place(conversation):
             yield "R3", f"role 'system' must precede an 'assistant' message or end the array; {form}", i
 
 
-def alternating(conversation):
+def alternating(conversation: Conversation) -> Found:
     """R4. The API itself joins neighbours of one role; endpoints that do not, refuse them."""
     for i, (one, two) in enumerate(pairwise(conversation.messages)):
         if one["role"] == two["role"] and not conversation.profile.combine:
@@ -268,7 +273,7 @@ def alternating(conversation):
             yield "R4", f"messages: {text}", i + 1
 
 
-def ends_with_the_user(conversation):
+def ends_with_the_user(conversation: Conversation) -> Found:
     """R6. The models of today answer the user; only a turn that is paused on a server tool goes on by itself.
     R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
     """
@@ -298,7 +303,7 @@ def _ends_in(message, kinds):
 # ---- calls and results
 
 
-def own_id(conversation):
+def own_id(conversation: Conversation) -> Found:
     """P7. No two calls of a conversation have the same id, however far apart."""
     seen = set()
     for i, j, block in conversation.spots():
@@ -308,9 +313,9 @@ def own_id(conversation):
             seen.add((block["type"], block["id"]))
 
 
-def answered_at_once(conversation):
+def answered_at_once(conversation: Conversation) -> Found:
     """The pairing rule, turn by turn: the assistant's calls against the results in the user's turn after them."""
-    nobody = ("user", [])
+    nobody: tuple[str, list] = ("user", [])
     for (_, before), (role, spots), (next_role, after) in zip(
         [nobody, *conversation.turns], conversation.turns, [*conversation.turns[1:], nobody], strict=False
     ):
@@ -366,7 +371,7 @@ def _leading(spots, kind):
     return takewhile(lambda spot: spot[2]["type"] == kind, spots)
 
 
-def server_pairs(conversation):
+def server_pairs(conversation: Conversation) -> Found:
     """P14. The result of a tool at the API's side follows its call; until it does, the user may only send results."""
     calls, finished = set(), set()
     for i, j, block in conversation.spots():
@@ -393,7 +398,7 @@ def server_pairs(conversation):
 # ---- thinking
 
 
-def thinking_comes_first(conversation):
+def thinking_comes_first(conversation: Conversation) -> Found:
     """K1. With manual thinking, the assistant's turn that waits for these results began with its thinking."""
     loop = []
     for role, spots in reversed(conversation.turns):
@@ -416,7 +421,7 @@ def thinking_comes_first(conversation):
         yield "K1", f"messages.{i}.content.{j}.type: {text}", i, j
 
 
-def thinking_is_untouched(conversation):
+def thinking_is_untouched(conversation: Conversation) -> Found:
     """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
     latest = conversation.assistant_turns()[-1:]
     for i, j, block in conversation.spots():
@@ -433,7 +438,7 @@ def thinking_is_untouched(conversation):
             yield "K3", f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block", i, j
 
 
-def thinking_is_not_last(conversation):
+def thinking_is_not_last(conversation: Conversation) -> Found:
     """K5. An assistant's turn does not end in thinking."""
     for spots in conversation.assistant_turns():
         i, j, block = spots[-1]

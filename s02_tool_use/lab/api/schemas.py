@@ -33,8 +33,9 @@ def _is_json_schema(text: str) -> bool:
 def _jsonschema() -> Any:
     """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
     slow = "rfc3987_syntax"
-    if "jsonschema" not in sys.modules and slow not in sys.modules and importlib.util.find_spec(slow):
+    if "jsonschema" not in sys.modules and slow not in sys.modules and (spec := importlib.util.find_spec(slow)):
         stand_in: Any = types.ModuleType(slow)
+        stand_in.__spec__ = spec  # another thread may look for it meanwhile
         stand_in.is_valid_syntax = lambda *asked: importlib.import_module(slow).is_valid_syntax(*asked)
         sys.modules[slow] = stand_in
         try:

@@ -15,15 +15,16 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 from . import wire
-from .rules import FIRST_PARTY, validate
+from .rules import FIRST_PARTY, Profile, validate
 
 HOST = "127.0.0.1"  # loopback only: no other machine can reach it
 MAX_BODY_BYTES = 32 * 1024 * 1024  # the limit of the real API
 MAX_DRAINED_BYTES = 4 * MAX_BODY_BYTES  # so much of a body that is too large is read and thrown away
-SILENCE = 300  # seconds after which a connection that says nothing is closed
-KEPT = 50  # exchanges that can be looked at afterwards,
+SILENCE_SECONDS = 300  # after which a connection that says nothing is closed
+KEPT_EXCHANGES = 50  # can be looked at afterwards,
 KEPT_BYTES = 200_000  # and so much of each body
 
 # What a reply may hold besides its content: faults that a scenario asks for. understudy.Scripted explains them.
@@ -45,7 +46,7 @@ class Caller:
 
     def __init__(self, answerer, profile):
         self.answerer, self.profile = answerer, profile
-        self.exchanges = collections.deque(maxlen=KEPT)
+        self.exchanges = collections.deque(maxlen=KEPT_EXCHANGES)
         self._numbers = itertools.count(1)
 
     def request_id(self):
@@ -60,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "s02-offline", ""
     disable_nagle_algorithm = True  # a small event would wait 40 ms for the acknowledgement of the one before it
     wbufsize = -1  # what is written leaves when it is flushed: head and body in one piece
-    timeout = SILENCE
+    timeout = SILENCE_SECONDS
 
     def do_POST(self):
         """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
@@ -69,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer()
         except ApiError as no:
             self._send_error(no)
-        except OSError:  # the client hung up, or said nothing for SILENCE seconds
+        except OSError:  # the client hung up, or said nothing for SILENCE_SECONDS
             self.close_connection = True
         except Exception as bug:
             self._send_error(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
@@ -333,7 +334,7 @@ class Server:
     and responses, as dicts with their bodies as they were sent. No header is in them, so no key.
     """
 
-    def __init__(self, answerer, *, port=0, profile=FIRST_PARTY):
+    def __init__(self, answerer: Any, *, port: int = 0, profile: Profile = FIRST_PARTY) -> None:
         self.caller = Caller(answerer, profile)
         self.exchanges = self.caller.exchanges
         self._listener = _Listener(self.caller, port)
@@ -342,23 +343,23 @@ class Server:
         self._thread = threading.Thread(target=serve, args=(0.05,), name="offline server", daemon=True)
         self.url = f"http://{HOST}:{self._listener.server_address[1]}"
 
-    def start(self):
+    def start(self) -> "Server":
         """Begin to serve. Returns the server itself."""
         self._thread.start()
         return self
 
     @property
-    def alive(self):
+    def alive(self) -> bool:
         """True while it serves. False in a forked child, which has a copy of this object, but not the thread."""
         return self._thread.is_alive()
 
-    def add(self, answerer, *, profile=FIRST_PARTY):
-        """A seat for one more client, with an answerer of its own. Returns the API key which that client is to use."""
+    def add(self, answerer: Any, *, profile: Profile = FIRST_PARTY) -> str:
+        """Take one more client, with an answerer of its own. Returns the API key which that client is to use."""
         key = f"offline-{len(self.callers) + 1}"
         self.callers[key] = Caller(answerer, profile)
         return key
 
-    def close(self):
+    def close(self) -> None:
         """Stop listening and end the connections. May be called twice."""
         if self.alive:
             self._listener.shutdown()

@@ -23,40 +23,40 @@ FLAG, WHOLE, NUMBER = core.bool_schema(), core.int_schema(), core.float_schema()
 _FIRST, _SECOND = "|first", "|second"  # stand in pydantic's path of a fault where the API's has nothing
 
 
-def items(schema: Any = ANY):
+def items(schema: Any = ANY) -> Any:
     return core.list_schema(schema, fail_fast=True)
 
 
-def one_of(*values):
+def one_of(*values: str) -> Any:
     return core.literal_schema(list(values))
 
 
-def either(first, second):
+def either(first: Any, second: Any) -> Any:
     """What is neither should be the first, as the API says it."""
     return core.union_schema([(first, _FIRST), (second, _SECOND)], mode="left_to_right")
 
 
-def needed(schema: Any = ANY, rule=None):
+def needed(schema: Any = ANY, rule: str | None = None) -> Any:
     return core.typed_dict_field(schema, metadata={"rule": rule})
 
 
-def given(schema: Any = ANY, rule=None):
+def given(schema: Any = ANY, rule: str | None = None) -> Any:
     """It may be absent, but not null."""
     return core.typed_dict_field(schema, required=False, metadata={"rule": rule})
 
 
-def optional(schema: Any = ANY, rule=None):
+def optional(schema: Any = ANY, rule: str | None = None) -> Any:
     """It may be absent, and null is the same as absent."""
     return given(core.nullable_schema(schema), rule)
 
 
-def record(fields, rule=None, others: Any = "forbid"):
+def record(fields: dict, rule: str | None = None, others: Any = "forbid") -> Any:
     """An object with these fields. rule: of one that it does not know."""
     return core.typed_dict_schema(fields, extra_behavior=others, metadata={"rule": rule})
 
 
-def tagged(choices, rule=None, *, tag="type", tag_rule=None):
-    """An object that says its type. choices: type -> its other fields, or a schema of them all."""
+def tagged(choices: dict, rule: str | None = None, *, tag: str = "type", tag_rule: str | None = None) -> Any:
+    """An object that says its type. choices: type -> its other fields, or a schema of all. tag_rule: of the type."""
     schemas = {
         name: choice if isinstance(choice.get("type"), str) else record({tag: needed(), **choice}, rule)
         for name, choice in choices.items()
@@ -64,12 +64,12 @@ def tagged(choices, rule=None, *, tag="type", tag_rule=None):
     return core.tagged_union_schema(schemas, tag, metadata={"rule": rule, "tag_rule": tag_rule or rule})
 
 
-def checked(schema, *checks):
+def checked(schema: Any, *checks: tuple) -> Any:
     """What fits the schema, and then the checks: (rule, what is said of a value, the test that such a value fails)."""
     return core.no_info_after_validator_function(functools.partial(_check, checks), schema)
 
 
-def before(check, schema):
+def before(check: tuple, schema: Any) -> Any:
     """The same, but the check comes first."""
     return core.no_info_before_validator_function(functools.partial(_check, [check]), schema)
 

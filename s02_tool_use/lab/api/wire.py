@@ -8,6 +8,8 @@ import hashlib
 import hmac
 import json
 import math
+from collections.abc import Iterator
+from typing import Any
 
 # What the API calls a failure, by HTTP status.
 ERROR_TYPES = {
@@ -25,10 +27,12 @@ ERROR_TYPES = {
 }
 
 
-def error_body(status, message, request_id, error_type=None, details=None):
+def error_body(
+    status: int, message: str, request_id: str, error_type: str | None = None, details: dict | None = None
+) -> dict:
     """The JSON body of every failure. The same id stands in the `request-id` header."""
     fallback = "api_error" if status >= 500 else "invalid_request_error"
-    error = {"type": error_type or ERROR_TYPES.get(status, fallback), "message": message}
+    error: dict = {"type": error_type or ERROR_TYPES.get(status, fallback), "message": message}
     if details:
         error["details"] = details
     return {"type": "error", "error": error, "request_id": request_id}
@@ -37,7 +41,7 @@ def error_body(status, message, request_id, error_type=None, details=None):
 # Tokens
 
 
-def count_tokens(value):
+def count_tokens(value: Any) -> int:
     """Roughly how many tokens a text or a JSON value has: one for four ASCII characters, one for each other character.
 
     A real tokenizer gives other numbers. What matters here: usage, count_tokens and max_tokens count in the same way.
@@ -47,7 +51,7 @@ def count_tokens(value):
     return math.ceil(ascii_characters / 4) + len(text) - ascii_characters
 
 
-def input_tokens(request):
+def input_tokens(request: dict) -> int:
     """The tokens of everything that a model would read: system, tools and messages."""
     return sum(count_tokens(request[key]) for key in ("system", "tools", "messages") if request.get(key))
 
@@ -55,7 +59,7 @@ def input_tokens(request):
 # The content of a reply
 
 
-def fill_blocks(content, request):
+def fill_blocks(content: list, request: dict) -> list[dict]:
     """Completed copies of the blocks that an answerer gave: ids, counted on from the history, `caller`, signatures."""
     history = [
         block for message in request["messages"] for block in _blocks(message) if block.get("type") == "tool_use"
@@ -93,7 +97,7 @@ def _cost(block):
     return count_tokens(_text(block)) + (count_tokens(block["name"]) if block["type"] == "tool_use" else 0)
 
 
-def stop_at(content, sequences):
+def stop_at(content: list, sequences: list) -> tuple[list, str | None]:
     """The blocks up to the first stop sequence in a text, and that sequence; or all of them, and None."""
     for index, block in enumerate(content):
         text = block["text"] if block["type"] == "text" else ""
@@ -104,7 +108,7 @@ def stop_at(content, sequences):
     return content, None
 
 
-def cut(content, budget):
+def cut(content: list, budget: int) -> tuple[list, str | None]:
     """What fits into `budget` tokens: the blocks, the text of the last one as far as it got, or None if all fit.
 
     A call that was cut off has no usable input: it keeps `{}`, and only the stream shows how far its JSON got.
@@ -124,7 +128,7 @@ def cut(content, budget):
     return kept, None
 
 
-def message_body(request, reply):
+def message_body(request: dict, reply: dict) -> tuple[dict, str | None]:
     """The Message that answers `request`, and the text of its last block as far as it got if that was cut, else None.
 
     `reply` is what an answerer gave: `content` and perhaps `stop_reason`, `stop_details`. Without a `stop_reason` it is
@@ -177,7 +181,7 @@ def message_body(request, reply):
 # The stream
 
 
-def stream_events(message, rest=None):
+def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str, dict]]:
     """The events of a stream, in order, as (name, data). `message` and `rest` are what `message_body` gave."""
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "stop_details": None}
     start["usage"] = {**message["usage"], "output_tokens": 1}
@@ -219,7 +223,7 @@ def _pieces(text, smallest, most):
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def sse(name, data):
+def sse(name: str, data: dict) -> bytes:
     """One server-sent event as bytes. A client finds its end by the empty line."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
@@ -229,12 +233,12 @@ def sse(name, data):
 _SIGNED_HERE = "offline-"
 
 
-def sign(thinking):
+def sign(thinking: str) -> str:
     """The signature of one of our own thinking blocks."""
     return _SIGNED_HERE + hmac.new(b"not a secret", thinking.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def is_forged(block):
+def is_forged(block: dict) -> bool:
     """True for a thinking block with a signature of ours and another text. Those from elsewhere cannot be judged."""
     signature = str(block.get("signature"))
     return signature.startswith(_SIGNED_HERE) and signature != sign(str(block.get("thinking")))
