@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from answers import right, wrong
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_read, run_tool
 from s02_tool_use.lab import check
@@ -124,7 +125,7 @@ def count_by_hand(path, pattern=""):
     return f"{len([line for line in run_read(path).split(chr(10)) if pattern in line and line])} lines"
 
 
-RIGHT = {
+RIGHT_ANSWERS = {
     "stop_reason": [
         (["tool_use", "end_turn", "max_tokens"],),
         ({"first": "tool_use", "second": "end_turn", "third": "max_tokens"},),
@@ -409,7 +410,6 @@ WRONG_ANSWERS = {
     ],
     "added_tool": [
         (([SCHEMA], {"count_lines": count_lines}), "your_tools"),
-        ((TOOLS, HANDLERS), "not yet"),
         (([*TOOLS, SCHEMA], TOOL_HANDLERS), "your_handlers"),
         (([*TOOLS, SCHEMA, SCHEMA], HANDLERS), "your_tools"),
         (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count": count_lines}), "your_handlers"),
@@ -421,30 +421,17 @@ WRONG_ANSWERS = {
 }
 
 
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{n}" for n, (name, _) in enumerate(cases)])
-
-
-@named(RIGHT)
-def test_a_right_answer_passes(name, answer):
-    verdict = getattr(check, name)(*answer)
-    assert verdict.passed, repr(verdict)
-
-
-# A wrong answer may leave a file open, and a stopped one always does.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@named(WRONG_ANSWERS)
-def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer, monkeypatch):
+@pytest.fixture
+def impatient(monkeypatch):
     monkeypatch.setattr(check.bash, "deadline", 2.0)  # several wait for input that never comes
-    yours, sentence = answer
-    verdict = getattr(check, name)(*yours)
-    if sentence == NOT_YET:
-        assert {line.verdict for line in verdict.lines} == {NOT_YET}
-        return
-    first = next(line for line in verdict.lines if line.verdict in (WRONG, NOT_YET))
-    assert sentence in first.sentence, repr(verdict)
-    assert not verdict.passed
+
+
+test_a_right_answer_passes_twice = right(RIGHT_ANSWERS, spread=True)
+# A wrong answer may leave a file open, and a stopped one always does.
+open_files = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = pytest.mark.usefixtures("impatient")(
+    open_files(wrong(WRONG_ANSWERS, spread=True))
+)
 
 
 def exercises():
@@ -459,7 +446,7 @@ def exercises():
     return found
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", RIGHT_ANSWERS)
 def test_a_check_without_an_answer_says_not_yet(name):
     for answer in [(), (None,), (...,), (None, None)]:
         verdict = getattr(check, name)(*answer)
@@ -483,7 +470,13 @@ def test_a_stub_says_not_yet(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [("stop_reason", ([None] * 3,)), ("schema", ({},)), ("added_tool", (TOOLS, TOOL_HANDLERS))]
+    ("name", "answer"),
+    [
+        ("stop_reason", ([None] * 3,)),
+        ("schema", ({},)),
+        ("added_tool", (TOOLS, TOOL_HANDLERS)),
+        ("added_tool", (TOOLS, HANDLERS)),
+    ],
 )
 def test_a_value_as_the_notebook_ships_it_is_not_yet(name, answer):
     assert {line.verdict for line in getattr(check, name)(*answer).lines} == {NOT_YET}

@@ -6,11 +6,10 @@ import os
 import re
 import shlex
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
-from answers import named
+from answers import not_yet, right, wrong
 
 from s02_tool_use import (
     TOOL_HANDLERS,
@@ -330,23 +329,11 @@ WRONG_ANSWERS = {
 }
 
 
-@named(RIGHT_ANSWERS)
-def test_a_right_answer_passes_twice(name, answer):
-    for _ in range(2):
-        verdict = getattr(check, name)(*answer)
-        assert verdict.passed, repr(verdict)
-
-
+test_a_right_answer_passes_twice = right(RIGHT_ANSWERS, spread=True)
 # A wrong answer may leave a file open.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-@named(WRONG_ANSWERS)
-def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer):
-    yours, sentence = answer
-    verdict = getattr(check, name)(*yours)
-    first = next(line for line in verdict.lines if line.verdict != RIGHT)
-    assert first.verdict == WRONG, repr(verdict)
-    assert sentence in first.sentence, repr(verdict)
-    assert tempfile.gettempdir() not in repr(verdict)
+open_files = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = open_files(wrong(WRONG_ANSWERS, spread=True))
+test_a_stub_says_not_yet = not_yet(["grep"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
@@ -363,14 +350,6 @@ def test_a_grep_as_slow_as_the_square_of_the_matches_is_stopped(monkeypatch):
     monkeypatch.setattr(check.grep, "deadline", 2.0)
     verdict = check.grep(grep_counts_lines_for_each_match)
     assert "how many there are" in next(line for line in verdict.lines if line.verdict == WRONG).sentence
-
-
-def test_a_stub_says_not_yet():
-    def raises(*args):
-        raise NotImplementedError
-
-    for stub in (raises, lambda *args: None, lambda *args: ..., None, ...):
-        assert {line.verdict for line in check.grep(stub).lines} == {NOT_YET}
 
 
 def test_the_tables_as_the_notebook_ships_them_are_not_yet():

@@ -2,11 +2,11 @@
 
 import copy
 
-import pytest
+from answers import not_yet, right, wrong
 
 from s02_tool_use import normalize_messages
 from s02_tool_use.lab import check
-from s02_tool_use.lab.check.exercise import NOT_YET, WRONG
+from s02_tool_use.lab.check.exercise import WRONG
 
 
 def blocks_of(message):
@@ -399,7 +399,7 @@ def changed(**more):
     return yours
 
 
-RIGHT = {
+RIGHT_ANSWERS = {
     "results_first": [
         first_in_one_walk,
         first_by_insert,
@@ -471,33 +471,9 @@ WRONG_ANSWERS = {
 }
 
 
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{n}" for n, (name, _) in enumerate(cases)])
-
-
-@named(RIGHT)
-def test_a_right_answer_passes(name, answer):
-    verdict = getattr(check, name)(answer)
-    assert verdict.passed, repr(verdict)
-
-
-@named(WRONG_ANSWERS)
-def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer):
-    yours, sentence = answer
-    verdict = getattr(check, name)(yours)
-    first = next(line for line in verdict.lines if line.verdict in (WRONG, NOT_YET))
-    assert sentence in first.sentence, repr(verdict)
-    assert not verdict.passed
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_stub_says_not_yet(name):
-    def raises(given):
-        raise NotImplementedError
-
-    for stub in (raises, lambda given: None, None, ...):
-        assert {line.verdict for line in getattr(check, name)(stub).lines} == {NOT_YET}
+test_a_right_answer_passes_twice = right(RIGHT_ANSWERS)
+test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = wrong(WRONG_ANSWERS)
+test_a_stub_says_not_yet = not_yet(RIGHT_ANSWERS)
 
 
 def test_the_api_answers_in_its_own_words_where_an_answer_comes_too_late():

@@ -4,11 +4,11 @@ import re
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
+from answers import not_yet, right, wrong
 
 from s02_tool_use import agent_loop
 from s02_tool_use.lab import check
-from s02_tool_use.lab.check.exercise import NOT_YET, WRONG
+from s02_tool_use.lab.check.exercise import WRONG
 
 PROGRAMS = {"cat", "grep", "head", "ls", "wc"}
 
@@ -452,7 +452,7 @@ def approve_needs_a_command(block):
     return True if command.split()[0] in PROGRAMS else "no"
 
 
-RIGHT = {
+RIGHT_ANSWERS = {
     "loop": [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads],
     "usage": [usage_of_dicts, usage_in_one_walk],
     "approve": [approve_plain_words, approve_by_matching, approve_with_shlex],
@@ -523,33 +523,9 @@ WRONG_ANSWERS = {
 }
 
 
-def named(table):
-    cases = [(name, answer) for name, answers in table.items() for answer in answers]
-    return pytest.mark.parametrize(("name", "answer"), cases, ids=[f"{name}-{n}" for n, (name, _) in enumerate(cases)])
-
-
-@named(RIGHT)
-def test_a_right_answer_passes(name, answer):
-    verdict = getattr(check, name)(answer)
-    assert verdict.passed, repr(verdict)
-
-
-@named(WRONG_ANSWERS)
-def test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it(name, answer):
-    yours, sentence = answer
-    verdict = getattr(check, name)(yours)
-    first = next(line for line in verdict.lines if line.verdict in (WRONG, NOT_YET))
-    assert sentence in first.sentence, repr(verdict)
-    assert not verdict.passed
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_stub_says_not_yet(name):
-    def raises(*given):
-        raise NotImplementedError
-
-    for stub in (raises, lambda *given: None, None, ...):
-        assert {line.verdict for line in getattr(check, name)(stub).lines} == {NOT_YET}
+test_a_right_answer_passes_twice = right(RIGHT_ANSWERS)
+test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = wrong(WRONG_ANSWERS)
+test_a_stub_says_not_yet = not_yet(RIGHT_ANSWERS, returned=[None])
 
 
 def test_a_refused_request_is_shown_in_the_api_s_words_with_the_line_that_sent_it():
