@@ -41,7 +41,8 @@ ROOMS = {
     "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
-    "lab/widgets": {"workspace", "tools", "dispatch", "messages"} | {"lab/conversation", "lab/sessions", "lab/show"},
+    "lab/widgets": {"workspace", "tools", "dispatch", "messages"}
+    | {"lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/terminal": {"dispatch", "workspace", "lab/client", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/start": {"bash", "calls", "lab/client"},
     "__main__": {"lab/start"},

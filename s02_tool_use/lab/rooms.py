@@ -15,13 +15,15 @@ from ..workspace import use_workdir
 SAMPLE = Path(__file__).parent / "data" / "sample"
 _copies = []  # folders to remove when the process ends
 
-ROOM = {  # name -> what is in it; for 04
-    "secret.txt": "TOP SECRET",
-    "work/notes.txt": "Buy more Sencha.",
-    "work/sub/secret.txt": "The secret of good tea is the water.",
-    "work-evil/loot.txt": "The neighbour's loot",
+LAYOUTS = {  # what may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link
+    "plain": {"secret.txt": "TOP SECRET", "work/notes.txt": "Buy more Sencha."},
+    "secret": {"work/sub/secret.txt": "The secret of good tea is the water."},
+    "deep": {"work/sub/deep.txt": "Deep down."},
+    "neighbour": {"work-evil/loot.txt": "The neighbour's loot"},
+    "links": {"work/link.txt": ("../secret.txt",), "work/door": ("..",), "work/loop": ("loop",)},
+    "inner": {"work/inner": ("sub",)},
 }
-LINKS = {"work/link.txt": "../secret.txt", "work/door": "..", "work/loop": "loop"}
+ROOM = ("plain", "secret", "neighbour", "links")  # of them are in the room of 04
 
 
 def fresh_workspace():
@@ -50,16 +52,17 @@ def escape_room():
     return base
 
 
-def build_room(base):
-    """Put the files and links of the room into the folder `base`; returns the links that the system refused."""
-    for name, text in ROOM.items():
+def build_room(base, layouts=ROOM):
+    """Put what LAYOUTS has under these names into the folder `base`; returns the links that the system refused."""
+    refused = []
+    for name, content in (item for layout in layouts for item in LAYOUTS[layout].items()):
         path = base / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    refused = []
-    for name, target in LINKS.items():
+        if isinstance(content, str):
+            path.write_text(content + "\n", encoding="utf-8")
+            continue
         try:
-            (base / name).symlink_to(target, target_is_directory=target == "..")
+            path.symlink_to(*content, target_is_directory=not name.endswith(".txt"))
         except OSError:
             refused.append(name)
     return refused

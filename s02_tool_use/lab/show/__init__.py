@@ -7,7 +7,6 @@ _HOME = {
     "show_messages": "messages",
     "show_source": "messages",
     "show_table": "table",
-    "show_wire": "messages",
 }
 
 __all__ = list(_HOME)

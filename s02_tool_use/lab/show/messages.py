@@ -1,10 +1,9 @@
-"""Draws what the course is about: a conversation, what changed in it, the source of a function, the JSON on the wire.
+"""Draws what the course is about: a conversation, what changed in it, the source of a function.
 
 Everything is a Page: HTML for the notebook, the same as text for the tests. Left out: what moves (widgets.py).
 """
 
 import difflib
-import json
 from typing import Any
 
 from .. import conversation
@@ -12,7 +11,6 @@ from . import page, rows, source
 from .page import Page, badge, bar, code, escape
 
 CONTEXT = 3  # lines around a change
-WIRE = 60  # lines of a body that are shown before the rest folds: here it is what the reader came for
 
 
 def show_messages(messages: Any) -> Page:
@@ -134,28 +132,3 @@ def show_source(*things: object) -> Page:
     text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)
     html = "".join(f'<div style="opacity:.75">{escape(where)}</div>{source.drawn(lines)}' for where, lines in found)
     return Page(text, html)
-
-
-def show_wire(client):
-    """Show the last request that an offline client sent, and the response, as they went over the wire."""
-    from ..client import endpoint as clients
-
-    exchanges = clients.exchanges(client)
-    if not exchanges:
-        said = "Nothing to show: this client has sent nothing yet, or it is not the offline one."
-        return Page(said, escape(said))
-    last = exchanges[-1]
-    parts = [(f"{last['method']} {last['path']}", last["request"]), (str(last["status"]), last["response"])]
-    text, html = [], []
-    for head, body in parts:
-        body = _pretty(body)
-        text.append(f"{head}\n{page.first_lines(body, WIRE)}")
-        html.append(bar(f"<b>{escape(head)}</b>{code(body, WIRE)}", page.GREY))
-    return Page("\n".join(text), "".join(html))
-
-
-def _pretty(body):
-    try:
-        return rows.pretty(json.loads(body))
-    except ValueError:  # a stream of events, or a body that was cut off
-        return body.rstrip()

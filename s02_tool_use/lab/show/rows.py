@@ -103,20 +103,6 @@ def to_text(value: object, indent: int | None = None) -> str:
     return cut(json.dumps(value, ensure_ascii=False, indent=indent, default=repr))
 
 
-def pretty(value: object, width: int = 100, margin: str = "") -> str:
-    """JSON in which whatever fits stands on one line: shorter to read than one line for each number."""
-    line = to_text(value)
-    if len(margin) + len(line) <= width or not value or not isinstance(value, (dict, list)):
-        return line
-    inner = margin + "  "
-    if isinstance(value, dict):
-        items = [f"{to_text(str(key))}: {pretty(item, width, inner)}" for key, item in value.items()]
-    else:
-        items = [pretty(item, width, inner) for item in value]
-    start, end = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    return start + "\n" + ",\n".join(inner + item for item in items) + f"\n{margin}{end}"
-
-
 def counts(messages: list) -> str:
     """`3 messages, 4 blocks, about 60 tokens`: counted as the offline server counts them in `usage`."""
     number = sum(len(blocks(message)) for message in messages)

@@ -14,22 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ... import tools, workspace
+from ..rooms import build_room
 from ..sessions.job import Job
 
 MOST_NAMES = 100  # names that a naive glob may find: a link to a folder above gives them without end
 SHOWN_NAMES = 6  # of them are shown
 DEADLINE_SECONDS = 2.0  # seconds for one search: a naive one may walk through the whole disk
 
-LAYOUTS = {  # what lies in BASE: a text is a file's, a tuple is a link to somewhere
-    "plain": {"work/notes.txt": "notes", "work/sub/deep.txt": "deep", "secret.txt": "secret"},
-    "neighbour": {"work-evil/loot.txt": "loot"},
-    "links": {
-        "work/link.txt": ("../secret.txt",),
-        "work/door": ("..",),
-        "work/inner": ("sub",),
-        "work/loop": ("loop",),
-    },
-}
 SUGGESTIONS = (
     "notes.txt",
     "../secret.txt",
@@ -144,28 +135,17 @@ class EscapeRoom:
         folder = tempfile.mkdtemp(prefix="s02-paths-")
         self.close = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.base = Path(folder).resolve()
-        self.can_link = True
         self.build()
 
     @property
     def root(self):
         return self.base / "work"
 
-    def build(self, layouts=tuple(LAYOUTS)):
+    def build(self, layouts=("neighbour", "links")):
         """Make BASE anew with these layouts. `can_link` is False where the system lets nobody make links (Windows)."""
         for old in self.base.iterdir():
             shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
-        for name in ("plain", *layouts):
-            for path, content in LAYOUTS[name].items():
-                target = self.base / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if isinstance(content, str):
-                    target.write_text(content, encoding="utf-8")
-                elif not os.path.lexists(target):
-                    try:
-                        target.symlink_to(*content, target_is_directory=not path.endswith(".txt"))
-                    except OSError:
-                        self.can_link = False
+        self.can_link = not build_room(self.base, ["plain", "deep", *layouts, *["inner"] * ("links" in layouts)])
 
     def contents(self):
         """What lies in BASE, as lines."""

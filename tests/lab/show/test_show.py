@@ -222,15 +222,13 @@ def test_everything_is_escaped_and_no_control_character_gets_through():
 
 
 def test_only_plain_html_is_used():
-    client, model = connect(script=["Hello."])
-    client.messages.create(model=model, max_tokens=100, messages=[USER])
     long = {"role": "user", "content": "x\n" * 100}
     pages = [
         show.show_messages([USER, ASKS, ANSWERS, long]),
         show.show_diff([USER], [USER, ASKS]),
         show.show_source(page),
     ]
-    for shown in [*pages, show.show_wire(client)]:
+    for shown in pages:
         found = Tags(shown.html)
         assert set(found.tags) <= {"div", "span", "b", "i", "code", "pre", "details", "summary"}
         assert {name for name, _ in found.attributes} <= {"style"}
@@ -367,31 +365,3 @@ def test_what_has_no_source_is_named():
     for thing in (len, 5, "text", {}):
         with pytest.raises(ValueError, match="no (Python )?source"):
             show.show_source(thing)
-
-
-# ---- show_wire
-
-
-def test_the_wire_shows_the_last_request_and_response_without_the_key():
-    client, model = connect(script=["First.", "Second."])
-    for text in ("one", "two"):
-        client.messages.create(model=model, max_tokens=100, messages=[{"role": "user", "content": text}])
-    said = repr(show.show_wire(client))
-    assert said.startswith("POST /v1/messages\n{")
-    assert '"messages": [{"role": "user", "content": "two"}]' in said
-    assert "\n200\n{" in said
-    assert "Second." in said
-    assert "First." not in said
-    assert client.api_key not in said
-    assert "127.0.0.1" not in said
-
-
-def test_the_wire_shows_a_stream_event_by_event():
-    client, model = connect(script=["Hello."])
-    with client.messages.stream(model=model, max_tokens=100, messages=[USER]) as events:
-        events.until_done()
-    assert "event: message_start\ndata: {" in repr(show.show_wire(client))
-
-
-def test_a_client_that_sent_nothing_is_said():
-    assert "nothing yet" in repr(show.show_wire(connect(script=["x"])[0]))
