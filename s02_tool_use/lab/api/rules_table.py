@@ -6,16 +6,20 @@ and the words are ours. The API's words may change at any time: branch on status
 
 from typing import NamedTuple
 
-_ISSUES = "https://github.com/"
-_CLAUDE_CODE = _ISSUES + "anthropics/claude-code/issues/"
-_DOCS = "https://platform.claude.com/docs/en/"
+_MIGRATION = "https://platform.claude.com/docs/en/api/migration-2026-10-21"
 _PROBES = "a published log of probes against the API, 2026-08-30"
 
 
 class Rule(NamedTuple):
     says: str
-    source: str
+    seen: str  # owner/repository#issue, or where else
     quoted: bool = True
+
+    @property
+    def source(self) -> str:
+        """The address, where there is one."""
+        repository, _, number = self.seen.partition("#")
+        return f"https://github.com/{repository}/issues/{number}" if number else self.seen
 
 
 RULES = {
@@ -23,85 +27,74 @@ RULES = {
     "T1": Rule("the model is a string that is not empty", _PROBES),
     "T2": Rule("an unknown model is not found (404)", "common to every report of a retired model"),
     "T3": Rule("max_tokens is there, a whole number of at least 0", _PROBES),
-    "T4": Rule("max_tokens is not more than the model can write", _CLAUDE_CODE + "24451"),
+    "T4": Rule("max_tokens is not more than the model can write", "anthropics/claude-code#24451"),
     "T6": Rule("messages is a list with at least one message", _PROBES),
     "T7": Rule("there are at most 100,000 messages", "the SDK's docstring of messages.create", False),
-    "T8": Rule("there is no key that the API does not know", _ISSUES + "Aider-AI/aider/issues/3367"),
+    "T8": Rule("there is no key that the API does not know", "Aider-AI/aider#3367"),
     "T9": Rule("system is a string or a list of text blocks", _PROBES),
-    "T10": Rule("there is no temperature, top_p, top_k since version 2026-10-21", _DOCS + "api/migration-2026-10-21"),
+    "T10": Rule("there is no temperature, top_p, top_k since version 2026-10-21", _MIGRATION),
     "T11": Rule("stop_sequences, stream, metadata, service_tier and the like have their types", _PROBES),
     "T12": Rule("a container comes with the code execution tool", _PROBES),
     # Tools
-    "U1": Rule(
-        "a tool's name is 1 to 128 letters, digits, _ or -",
-        _ISSUES + "modelcontextprotocol/modelcontextprotocol/issues/1345",
-    ),
-    "U2": Rule("no two tools have the same name", _CLAUDE_CODE + "10687"),
+    "U1": Rule("a tool's name is 1 to 128 letters, digits, _ or -", "modelcontextprotocol/modelcontextprotocol#1345"),
+    "U2": Rule("no two tools have the same name", "anthropics/claude-code#10687"),
     "U3": Rule("a tool has an input_schema of type object", _PROBES),
-    "U4": Rule("an input_schema is JSON Schema 2020-12", _CLAUDE_CODE + "86664"),
-    "U5": Rule("an input_schema has no union at its top", _CLAUDE_CODE + "40075"),
+    "U4": Rule("an input_schema is JSON Schema 2020-12", "anthropics/claude-code#86664"),
+    "U5": Rule("an input_schema has no union at its top", "anthropics/claude-code#40075"),
     "U6": Rule("a strict tool closes its objects", _PROBES),
-    "U7": Rule("tools is a list of objects with known fields", _CLAUDE_CODE + "31033"),
-    "U8": Rule("a tool's type is known", _ISSUES + "BerriAI/litellm/issues/26324"),
+    "U7": Rule("tools is a list of objects with known fields", "anthropics/claude-code#31033"),
+    "U8": Rule("a tool's type is known", "BerriAI/litellm#26324"),
     "U9": Rule("tool_choice is auto, any, tool or none", _PROBES),
     "U10": Rule("a tool that is forced is offered", _PROBES),
-    "U11": Rule("manual thinking is off when a tool is forced", _ISSUES + "mastra-ai/mastra/issues/7507"),
-    "U12": Rule("a history with tool blocks comes with tools (older API)", _ISSUES + "langgenius/dify/issues/17545"),
+    "U11": Rule("manual thinking is off when a tool is forced", "mastra-ai/mastra#7507"),
+    "U12": Rule("a history with tool blocks comes with tools (older API)", "langgenius/dify#17545"),
     # Roles
-    "R1": Rule("a message is the user's or the assistant's", _ISSUES + "BerriAI/litellm/issues/26324"),
-    "R2": Rule("the system prompt is no message", _ISSUES + "ianarawjo/ChainForge/issues/271"),
+    "R1": Rule("a message is the user's or the assistant's", "BerriAI/litellm#26324"),
+    "R2": Rule("the system prompt is no message", "ianarawjo/ChainForge#271"),
     "R3": Rule(
         "where a model takes system messages, they stand after the user and before the assistant",
-        _CLAUDE_CODE + "73821",
+        "anthropics/claude-code#73821",
     ),
-    "R4": Rule(
-        "neighbours of one role are one turn; endpoints that do not join them refuse them",
-        _ISSUES + "etkecc/baibot/issues/13",
-    ),
-    "R6": Rule("the list ends with the user", _ISSUES + "cortexkit/magic-context/issues/511"),
-    "R7": Rule("a prefill does not end in white space", _ISSUES + "tailcallhq/forgecode/issues/1872"),
+    "R4": Rule("neighbours of one role are one turn; endpoints that do not join them refuse them", "etkecc/baibot#13"),
+    "R6": Rule("the list ends with the user", "cortexkit/magic-context#511"),
+    "R7": Rule("a prefill does not end in white space", "tailcallhq/forgecode#1872"),
     "R8": Rule("a message has role and content, and nothing else", _PROBES),
     # Content
-    "C1": Rule("a message is not empty", _CLAUDE_CODE + "6774"),
-    "C2": Rule("a text block is not empty", _ISSUES + "anthropics/anthropic-sdk-python/issues/461"),
-    "C3": Rule("a text block is not only white space", _CLAUDE_CODE + "23440"),
-    "C4": Rule(
-        "a block is an object of a known type, with the fields of that type", _ISSUES + "AstrBotDevs/AstrBot/pull/4444"
-    ),
-    "C5": Rule("a block has no field that the API does not know", _CLAUDE_CODE + "4378"),
-    "C6": Rule("a result may be empty, unless it is an error", _ISSUES + "jlevy/markform/issues/153"),
-    "C7": Rule("an empty text carries no cache marker", _CLAUDE_CODE + "62379"),
-    "C8": Rule("there are at most four cache markers", _ISSUES + "tghamm/Anthropic.SDK/issues/50"),
-    "C9": Rule("a cache marker has a type and a ttl, and nothing else", _CLAUDE_CODE + "25597"),
-    "C10": Rule("a picture is what it says it is, and not too large", _CLAUDE_CODE + "8184"),
+    "C1": Rule("a message is not empty", "anthropics/claude-code#6774"),
+    "C2": Rule("a text block is not empty", "anthropics/anthropic-sdk-python#461"),
+    "C3": Rule("a text block is not only white space", "anthropics/claude-code#23440"),
+    "C4": Rule("a block is an object of a known type, with the fields of that type", "AstrBotDevs/AstrBot#4444"),
+    "C5": Rule("a block has no field that the API does not know", "anthropics/claude-code#4378"),
+    "C6": Rule("a result may be empty, unless it is an error", "jlevy/markform#153"),
+    "C7": Rule("an empty text carries no cache marker", "anthropics/claude-code#62379"),
+    "C8": Rule("there are at most four cache markers", "tghamm/Anthropic.SDK#50"),
+    "C9": Rule("a cache marker has a type and a ttl, and nothing else", "anthropics/claude-code#25597"),
+    "C10": Rule("a picture is what it says it is, and not too large", "anthropics/claude-code#8184"),
     "C11": Rule(
-        "no document in the assistant's turn, no citations in the user's, since version 2026-10-21",
-        _DOCS + "api/migration-2026-10-21",
-        False,
+        "no document in the assistant's turn, no citations in the user's, since version 2026-10-21", _MIGRATION, False
     ),
     # Calls and results
-    "P1": Rule("every call is answered at once, by the results that begin the next turn", _CLAUDE_CODE + "1237"),
-    "P5": Rule("no result without a call in the turn before", _CLAUDE_CODE + "13460"),
-    "P6": Rule("one result a call", _CLAUDE_CODE + "14110"),
-    "P7": Rule("every call has an id of its own", _CLAUDE_CODE + "20901"),
-    "P8": Rule("a call's id is letters, digits, _ and -", _ISSUES + "anomalyco/opencode/issues/1279"),
+    "P1": Rule(
+        "every call is answered at once, by the results that begin the next turn", "anthropics/claude-code#1237"
+    ),
+    "P5": Rule("no result without a call in the turn before", "anthropics/claude-code#13460"),
+    "P6": Rule("one result a call", "anthropics/claude-code#14110"),
+    "P7": Rule("every call has an id of its own", "anthropics/claude-code#20901"),
+    "P8": Rule("a call's id is letters, digits, _ and -", "anomalyco/opencode#1279"),
     "P9": Rule("a call's name has 1 to 200 characters", _PROBES),
-    "P10": Rule("a call's input is an object", _CLAUDE_CODE + "6695"),
+    "P10": Rule("a call's input is an object", "anthropics/claude-code#6695"),
     "P11": Rule("calls are the assistant's, results the user's", _PROBES),
     "P12": Rule("a result says which call it answers", _PROBES),
     "P13": Rule("a call's caller is of a known type", _PROBES, False),
-    "P14": Rule("a tool at the API's side has an id of the API's, and its result follows it", _CLAUDE_CODE + "64383"),
+    "P14": Rule(
+        "a tool at the API's side has an id of the API's, and its result follows it", "anthropics/claude-code#64383"
+    ),
     # Thinking
-    "K1": Rule(
-        "with manual thinking on, a turn that calls tools begins with its thinking",
-        _ISSUES + "anomalyco/opencode/issues/3077",
-    ),
-    "K2": Rule("the thinking of the latest turn comes back as it was", _CLAUDE_CODE + "19539"),
-    "K3": Rule("thinking has a valid signature", _CLAUDE_CODE + "10627"),
-    "K4": Rule(
-        "thinking has its fields, though the text may be empty", _ISSUES + "justlovemaki/AIClient2API/issues/437"
-    ),
-    "K5": Rule("an assistant's turn does not end in thinking", _ISSUES + "tailcallhq/forgecode/issues/2107"),
-    "K6": Rule("no thinking in a prefill unless thinking is on", _ISSUES + "tailcallhq/forgecode/issues/1853"),
+    "K1": Rule("with manual thinking on, a turn that calls tools begins with its thinking", "anomalyco/opencode#3077"),
+    "K2": Rule("the thinking of the latest turn comes back as it was", "anthropics/claude-code#19539"),
+    "K3": Rule("thinking has a valid signature", "anthropics/claude-code#10627"),
+    "K4": Rule("thinking has its fields, though the text may be empty", "justlovemaki/AIClient2API#437"),
+    "K5": Rule("an assistant's turn does not end in thinking", "tailcallhq/forgecode#2107"),
+    "K6": Rule("no thinking in a prefill unless thinking is on", "tailcallhq/forgecode#1853"),
     "K7": Rule("thinking is configured as the API knows it, with a budget below max_tokens", _PROBES),
 }
