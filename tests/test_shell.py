@@ -14,7 +14,6 @@ import pytest
 from test_tool_cases import processes
 
 from s02_tool_use import ToolError, run_bash, use_workdir
-from s02_tool_use.bash import reaper
 from s02_tool_use.bash.output import MAX_SHOWN_BYTES
 from s02_tool_use.bash.sandbox import environment, sandbox_status
 
@@ -229,14 +228,13 @@ def test_other_children_of_the_kernel_are_left_alone(bash):
         other.kill()
 
 
-def test_signals_that_the_kernel_ignores_work_in_the_command():
+@needs_subreaper
+def test_signals_that_the_kernel_ignores_work_in_the_command(mode, workspace):
     """A server that a script starts in the background ignores Ctrl-C, and so would all that it starts."""
-    ignore = "import os, signal, sys; [signal.signal(name, signal.SIG_IGN) for name in (signal.SIGINT, signal.SIGCHLD)]"
-    command = [sys.executable, reaper.__file__, "bash", "-c", "kill -INT $$"]
-    done = subprocess.run(
-        [sys.executable, "-c", f"{ignore}; os.execv(sys.argv[1], sys.argv[1:])", *command], check=False
-    )
-    assert done.returncode == 128 + signal.SIGINT
+    code = "import os, signal, sys; [signal.signal(name, signal.SIG_IGN) for name in (signal.SIGINT, signal.SIGHUP)]; "
+    code += "import s02_tool_use as s; s.use_workdir(sys.argv[1]); print(s.run_bash('kill -INT $$; echo alive'))"
+    done = subprocess.run([sys.executable, "-c", code, workspace], capture_output=True, text=True, check=True)
+    assert done.stdout == "[exit status 130, as after signal 2 (SIGINT)]\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counted in /proc")
@@ -343,15 +341,14 @@ def test_the_sandbox_is_refused_or_missed_as_the_setting_says(workspace, monkeyp
     (tmp_path / "bwrap").write_text("#!/bin/sh\necho No permissions to create a new namespace >&2; exit 1\n")
     (tmp_path / "bwrap").chmod(0o755)
     code = (
-        "import s02_tool_use as s; from s02_tool_use.bash.sandbox import sandbox_status; "
-        "print(sandbox_status()); print(s.run_bash('echo ran'))"
+        "import sys, s02_tool_use as s; from s02_tool_use.bash import sandbox; sandbox.PLACES = sys.argv[1:]; "
+        "print(s.sandbox_status()); print(s.run_bash('echo ran'))"
     )
     results = {}
     for setting in ("auto", "require", "off", "nonsense"):
-        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PATH": path, "S02_SANDBOX": setting},
+            [sys.executable, "-c", code, tmp_path],
+            env={**os.environ, "S02_SANDBOX": setting},
             cwd=workspace,
             capture_output=True,
             text=True,

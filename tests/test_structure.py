@@ -24,7 +24,7 @@ SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 ROOMS = {
     "calls": set(),
     "files": {"calls"},
-    "bash": {"calls", "workspace"},
+    "bash": {"calls"},
     "history": set(),
     "workspace": {"calls", "files"},
     "tools": {"calls", "files", "workspace"},

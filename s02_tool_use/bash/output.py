@@ -5,6 +5,7 @@ import os
 import re
 import threading
 
+BEGAN = b"\x06"  # ACK: what is said before it comes from those who start the command
 MAX_SHOWN_BYTES = 30_000  # bytes, half from the head, half from the tail, where the error stands
 
 # What commands a terminal: titles and links, then colours and cursor, then the rest. A title without an end hides
@@ -16,20 +17,30 @@ NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class Output(threading.Thread):
-    """Reads a pipe to its end, in a thread of its own; `yes` for an hour takes no more memory than for a second."""
+    """Reads a pipe to its end, in a thread of its own; `yes` for an hour takes no more memory than for a second.
 
-    def __init__(self, pipe):
+    `awaited` is a byte that comes before the output proper: `began` says whether it came; what stood before goes.
+    """
+
+    def __init__(self, pipe, awaited=b""):
         super().__init__(daemon=True)
-        self.pipe, self.size, self.head, self.tail = pipe, 0, b"", b""
+        self.pipe, self.awaited, self.began = pipe, awaited, not awaited
+        self.size, self.head, self.tail = 0, b"", b""
         self.start()
 
     def run(self):
         with self.pipe:
             while piece := os.read(self.pipe.fileno(), 65536):
-                self.size += len(piece)
-                room = MAX_SHOWN_BYTES // 2 - len(self.head)
-                self.head += piece[:room]
-                self.tail = (self.tail + piece[room:])[-MAX_SHOWN_BYTES // 2 :]
+                if not self.began and self.awaited in piece:
+                    piece = piece.partition(self.awaited)[2]
+                    self.began, self.size, self.head, self.tail = True, 0, b"", b""
+                self._keep(piece)
+
+    def _keep(self, piece):
+        self.size += len(piece)
+        room = MAX_SHOWN_BYTES // 2 - len(self.head)
+        self.head += piece[:room]
+        self.tail = (self.tail + piece[room:])[-MAX_SHOWN_BYTES // 2 :]
 
     def text(self) -> str:
         """What was read so far; if the middle is left out, the number of bytes stands there."""

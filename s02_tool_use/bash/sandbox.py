@@ -5,18 +5,18 @@ outside the workspace), own processes, no network. S02_SANDBOX=auto|off|require 
 environment change it. Left out: limits on memory, disk and processor.
 """
 
-import functools
 import os
-import shutil
 import subprocess
 import sys
 
 from ..calls.results import ToolError
-from ..workspace import workdir
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/store", "/gnu/store")
+# Where bwrap may lie. Not the PATH: it may name a folder in which models write.
+PLACES = ("/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
 MODES = ("auto", "off", "require")
 TRIAL_SECONDS = 30
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # What a command sees of our environment: an allow-list, since nobody can list all names of secrets.
 KEPT = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -32,39 +32,48 @@ SET = {
 # Letters and sorting are the same everywhere; macOS has no C.UTF-8.
 SET |= {"LC_CTYPE": "UTF-8"} if sys.platform == "darwin" else {"LC_ALL": "C.UTF-8"}
 
+_worked: set[tuple[str, bool]] = set()  # the workspaces where the trial went well, without and with a network
 
-def environment() -> dict:
-    """The environment of a command. `python` is the Python of this course: its folder leads the PATH."""
-    path = [os.path.dirname(sys.executable or ""), os.environ.get("PATH", os.defpath)]
+
+def environment() -> dict[str, str]:
+    """The environment of a command. `python` is the Python of this course: its folder leads the PATH.
+
+    No relative part of the PATH is kept: it would be the workspace, where models write.
+    """
+    path = [os.path.dirname(sys.executable or ""), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {**kept, **SET, "PATH": os.pathsep.join(filter(None, path))}
+    return {**kept, **SET, "PATH": os.pathsep.join(filter(os.path.isabs, path))}
 
 
-def sandbox_status() -> tuple:
-    """(is bash confined: True or False, in one sentence why or why not). Tries it for real, once for each workspace."""
+def sandbox_status(work: str | os.PathLike[str] | None = None) -> tuple[bool, str]:
+    """(is bash confined to the folder `work`, in one sentence why or why not). Tries it for real.
+
+    Without `work` it is tried in the current folder. Only a success is remembered: the next trial may find more time.
+    """
     try:
         mode, network = _settings()
     except ToolError as error:
         return False, str(error)
     if mode == "off":
         return False, "S02_SANDBOX=off: bash can reach whatever you can reach"
-    fault = "it is not installed; on Debian: apt install bubblewrap"
-    if sys.platform == "linux" and _program():
-        fault = _fault(str(workdir()), network)
+    fault = _fault(os.path.realpath(work or os.curdir), network)
     if fault:
         return False, f"no bubblewrap ({fault}): bash can reach whatever you can reach"
     return True, f"bubblewrap: only the workspace can be written, {'the' if network else 'no'} network"
 
 
-def confined(command) -> list:
-    """The command line that runs `command` (a list) in the sandbox if there is one; ToolError if one is required."""
+def confined(begin: list, work: str) -> tuple[list, str]:
+    """(the command line that runs `begin` in the sandbox, "") or ([], what the user should know of it).
+
+    ToolError if a sandbox is required and there is none.
+    """
     mode, network = _settings()
-    works, why = sandbox_status()
+    works, why = sandbox_status(work)
     if works:
-        return [*_bubblewrap(str(workdir()), network), *command]
+        return [*_bubblewrap(work, network), *begin], ""
     if mode == "require":
         raise ToolError(f"nothing was run: S02_SANDBOX=require, but {why}")
-    return command
+    return [], f"not confined: {why}" if mode == "auto" and _program(work) else ""
 
 
 def _settings():
@@ -76,28 +85,46 @@ def _settings():
     return values[0], values[1] == "on"
 
 
-@functools.lru_cache(100)
 def _fault(work, network):
     """What goes wrong when bash starts this Python in the sandbox; empty if nothing does."""
-    trial = ["bash", "-c", 'exec "$0" -c "print(6 * 7)"', sys.executable]
+    if (work, network) in _worked:
+        return ""
+    if sys.platform != "linux" or not _program(work):
+        return "it is not installed; on Debian: apt install bubblewrap"
+    trial = ["/usr/bin/env", f"PATH={environment()['PATH']}", "bash", "-c", 'exec "$0" -c "print(6 * 7)"']
     try:
         done = subprocess.run(
-            [*_bubblewrap(work, network), *trial],
-            env=environment(),
+            [*_bubblewrap(work, network), *trial, sys.executable],
+            env={},
+            cwd="/",
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TRIAL_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return f"a trial took more than {TRIAL_SECONDS} s"
+    except OSError as error:
         return str(error)
+    if done.stdout.strip() == b"42":
+        _worked.add((work, network))
+        return ""
     said = done.stderr.decode(errors="replace").split("\n")[0].strip()
-    return "" if done.stdout.strip() == b"42" else said or f"it ends with status {done.returncode}"
+    return said or f"it ends with status {done.returncode}"
 
 
-def _program():
-    found = shutil.which("bwrap") or ""
-    return found if os.path.isabs(found) else ""  # a '.' on the PATH would be the workspace, where models write
+def _program(work):
+    """Where bwrap is, empty if nowhere: in a place of the system, and not in the workspace."""
+    for place in PLACES:
+        found = os.path.realpath(os.path.join(place, "bwrap"))
+        if os.access(found, os.X_OK) and not lies_in(found, work):
+            return found
+    return ""
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Whether `path` is `folder` or below it; both absolute, and without links."""
+    return os.path.commonpath([path, folder]) == folder
 
 
 def _bubblewrap(work, network):
@@ -105,23 +132,37 @@ def _bubblewrap(work, network):
     mounts = [("--ro-bind-try", path, path) for path in (*SYSTEM, *_python_folders())]
     mounts += [("--symlink", os.readlink(link), link) for link in _python_links()]
     mounts += [("--tmpfs", "/tmp"), ("--bind", work, work)]
+    # What runs outside the next time can't be changed in here: this package, and a Python that lies in the workspace.
+    for path in {PACKAGE, *_prefixes()}:
+        if lies_in(path, work) and path != work:
+            mounts += [*_pinned(path, work), ("--ro-bind-try", path, path)]
     if network:
         resolv = os.path.realpath("/etc/resolv.conf")
         mounts.append(("--ro-bind-try", resolv, resolv))
-    mounts.sort(key=lambda mount: mount[-1].rstrip("/").count("/"))  # a deeper one must not be hidden by a later one
+    # A deeper one must not be hidden by a later one.
+    mounts = sorted(dict.fromkeys(mounts), key=lambda mount: mount[-1].rstrip("/").count("/"))
     return [
-        *(_program(), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
+        *(_program(work), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
         *(word for mount in mounts for word in mount),
-        *("--proc", "/proc", "--dev", "/dev", "--chdir", work),
-        *("--setenv", "HOME", "/tmp", "--unsetenv", "TMPDIR", "--"),
+        *("--proc", "/proc", "--dev", "/dev", "--chdir", "/", "--"),
     ]
+
+
+def _pinned(path, work):
+    """Mounts that hold the folders between `work` and `path` in their places: what is mounted can't be renamed."""
+    while (path := os.path.dirname(path)) != work:
+        yield "--bind", path, path
+
+
+def _prefixes():
+    """The folders of this Python: of the environment, and of what it was made from."""
+    prefixes = {sys.prefix, sys.base_prefix}
+    return prefixes | {os.path.realpath(prefix) for prefix in prefixes}
 
 
 def _python_folders():
     """What of Python a command needs. Not the whole prefix: that may be somebody's home."""
-    prefixes = {sys.prefix, sys.base_prefix}
-    prefixes |= {os.path.realpath(prefix) for prefix in prefixes}
-    return sorted(f"{prefix}/{part}" for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg"))
+    return sorted(f"{prefix}/{part}" for prefix in _prefixes() for part in ("bin", "lib", "lib64", "pyvenv.cfg"))
 
 
 def _python_links():

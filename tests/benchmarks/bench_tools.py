@@ -237,15 +237,15 @@ def edit(work):
 
 
 async def others(work):
-    """Not held to a number, but good to know."""
+    """A bash call is held to its number; the rest is good to know."""
     (work / "a.txt").write_text("x" * 4000 + "\none\n")
     best = await fastest(
         10,
         5,
-        ours=lambda: run_bash("true"),
-        bare_bash=lambda: subprocess.run(["bash", "-c", "true"], capture_output=True, check=True),
+        ours=lambda: run_bash(":"),
+        bare_bash=lambda: subprocess.run(["bash", "-c", ":"], capture_output=True, check=True),
     )
-    table(f"bash -c true ({sandbox_status()[1]})", best, "ms")
+    table(f"bash -c : ({sandbox_status()[1]})", best, "ms", bare_bash=24)
 
     def both_ways():
         run_edit("a.txt", "one", "two")

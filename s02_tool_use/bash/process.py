@@ -1,0 +1,182 @@
+"""One command from its start to its end, in a thread that no Stop reaches, so that none comes between the two.
+
+What starts it (bubblewrap, or the reaper where there is none) and what cleans up gets a clean environment and "/" as
+its folder, and reads no file that a command could have written; the command's variables are for the command alone.
+
+A kernel can be killed at any moment. Later its death is a signal to bwrap and to the reaper (PR_SET_PDEATHSIG); before
+they have asked for it nothing is run: the first thing that is said on the pipe says that all is in place, and when
+nobody is left to read it, saying it ends the rest.
+"""
+
+import _thread
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from ..calls.results import ToolError
+from . import reaper
+from .output import BEGAN, Output
+from .sandbox import KEPT, confined, environment, lies_in
+
+ON_WINDOWS = os.name == "nt"
+MAX_ARGUMENT_BYTES = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
+SLICE_SECONDS = 0.05  # between two looks whether it is still wanted; Windows holds Ctrl-C back while it waits
+
+# The environment that we are in may be a folder in the workspace; the program that it links to needs none of it.
+PYTHON = os.path.realpath(sys.executable or "python3")
+REAPER = Path(reaper.__file__).read_text(encoding="utf-8")  # once: the file may be in the workspace
+
+# sh -c SCRIPT folder NAME=VALUE ... -- command argument ...
+SCRIPT = rf"""cd "$0" && printf '\{BEGAN[0]:03o}' || exit 1
+while [ "$1" != -- ]; do export "$1"; shift; done; shift
+%sexec "$@"
+"""
+# Where our parent ignores signals, or this thread holds some back. Not every env can do it.
+RESET = '/usr/bin/env --default-signal --help >/dev/null 2>&1 && set -- /usr/bin/env --default-signal "$@"\n'
+
+
+class Ended(NamedTuple):
+    """What a command said; its status (None: it was ended from here); what the user should know of its sandbox."""
+
+    text: str
+    status: int | None
+    note: str
+
+
+def shielded(function):
+    """What function(wanted) returns or raises. It runs in a thread of its own, where no Stop comes between its steps.
+
+    `wanted()` turns False when the caller gets an interrupt, which then passes on. A lock says so, since the end of its
+    `with` is not Python code, in which the next interrupt could come. Not threading.Thread: its start() waits for ever
+    if an interrupt reaches the new thread, as it may in CPython.
+    """
+    caller, ended, outcome = threading.Lock(), threading.Lock(), {}
+
+    def work():
+        try:
+            outcome["value"] = function(caller.locked)
+        except BaseException as error:
+            outcome["error"] = error
+        finally:
+            ended.release()
+
+    ended.acquire()
+    started = False
+    try:
+        with caller:
+            _thread.start_new_thread(work, ())
+            started = True
+            while not ended.acquire(timeout=0.2):
+                pass
+    except KeyboardInterrupt:
+        if started:  # a second interrupt passes at once; the work ends all the same
+            ended.acquire(timeout=reaper.KILL_SECONDS + 2)
+        raise
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]
+
+
+def run(shell: list, command: bytes | str, work: str, seconds: float, wanted) -> Ended:
+    """Run `command` with `shell`, a list, in the folder `work`, for at most `seconds` and as long as it is `wanted()`.
+
+    All that it started has ended when this returns. ToolError if it could not be started; then nothing of it was run.
+    """
+    with tempfile.TemporaryFile() as script:
+        arguments, files = [*shell, command], ()
+        if len(command) > MAX_ARGUMENT_BYTES and not ON_WINDOWS:
+            script.write(command)
+            script.seek(0)
+            arguments, files = [shell[0], f"/dev/fd/{script.fileno()}"], (script.fileno(),)
+        process, boxed, note = _start(arguments, files, work)
+        output = Output(process.stdout, awaited=b"" if ON_WINDOWS else BEGAN)
+        try:
+            late = not _ended(process, output, time.monotonic() + seconds, wanted)
+        finally:
+            _end(process, boxed)
+    output.join(1)  # what is in the pipe is read; somebody who could not be killed may hold it open for ever
+    if not output.began and not late:
+        raise ToolError(f"bash could not be started: {output.text().strip()}; is the workspace still there?")
+    return Ended(output.text(), None if late else process.returncode, note)
+
+
+def _start(arguments, files, work):
+    """(process, is it bubblewrap, what the user should know of it)."""
+    variables, boxed, note = environment(), False, ""
+    if not ON_WINDOWS:
+        pairs = (f"{name}={value}" for name, value in variables.items())
+        begin = ["/bin/sh", "-c", SCRIPT % (RESET if _signals_held() else ""), work, *pairs, "--", *arguments]
+        arguments, note = confined(begin, work)
+        boxed = bool(arguments)
+        arguments = arguments or [PYTHON, "-I", "-S", "-c", REAPER, *begin]
+        variables = {} if boxed else _libraries(work)
+    try:
+        process = subprocess.Popen(
+            arguments,
+            cwd=work if ON_WINDOWS else "/",
+            env=variables,
+            stdin=subprocess.DEVNULL,  # a command that reads would take the user's next line
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # the same pipe, so that the order stays
+            pass_fds=files,
+            start_new_session=True,  # no terminal, and Ctrl-C reaches us alone
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"bash could not be started: {error}; is the workspace still there?") from None
+    return process, boxed, note
+
+
+def _signals_held():
+    """Whether a program that we start would have signals ignored or blocked; two are ignored by Python alone."""
+    ours = {signal.SIGPIPE, signal.SIGXFSZ}
+    ignored = {name for name in signal.valid_signals() if signal.getsignal(name) is signal.SIG_IGN}
+    return bool(ignored - ours or signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+
+def _libraries(work):
+    """Where the reaper's Python may look for its libraries: nowhere in the workspace, as an empty part would say."""
+    found = {}
+    for name in KEPT:
+        if name.endswith("_LIBRARY_PATH"):
+            parts = [os.path.realpath(part) for part in os.environ.get(name, "").split(":") if os.path.isabs(part)]
+            found[name] = ":".join(part for part in parts if not lies_in(part, work))
+    return {name: path for name, path in found.items() if path}
+
+
+def _ended(process, output, deadline, wanted):
+    """Wait; False when time ran out or nobody waits any more."""
+    while process.poll() is None:
+        left = min(deadline - time.monotonic(), SLICE_SECONDS)
+        if left <= 0 or not wanted():
+            return False
+        if output.is_alive():
+            output.join(left)
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(left)
+    return True
+
+
+def _end(process, boxed):
+    """The shell's end is the end of all that it started; before that it is brought about from here."""
+    deadline = time.monotonic() + reaper.KILL_SECONDS + 1
+    if process.poll() is None and ON_WINDOWS:
+        subprocess.run(["taskkill", "/t", "/f", "/pid", str(process.pid)], capture_output=True, check=False)
+    if not boxed:
+        process.terminate()  # the reaper ends the rest
+    while process.poll() is None and time.monotonic() < deadline:
+        if boxed:  # not bwrap itself, which waits for the others: one of them is PID 1 in there, and takes all with it
+            for pid in reaper.descendants(process.pid):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SLICE_SECONDS / 10)
+    process.kill()
+    process.wait()
