@@ -39,14 +39,22 @@ def answers(reply, run):
     return [refusal(call) if reply.stop_reason == "max_tokens" else run(call) for call in calls_in(reply)]
 
 
-def loop_for(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)))
-    return reply
+def looping(*, ask=ask, kept=turn, answers=answers, sent=lambda results: [user(results)], turns=10, last=True):
+    """A right loop, or one that differs from it in what is given."""
+
+    def loop(client, model, messages, tools, run):
+        for _ in range(turns):
+            reply = ask(client, model, messages, tools)
+            messages.append(kept(reply))
+            if not calls_in(reply):
+                return reply
+            messages.extend(sent(answers(reply, run)))
+        return reply if last else None
+
+    return loop
+
+
+loop_for = looping()
 
 
 def loop_with_plain_data(client, model, messages, tools, run):
@@ -90,6 +98,24 @@ def loop_with_threads(client, model, messages, tools, run):
     return reply
 
 
+def ask_without_tools(client, model, messages, tools):
+    return client.messages.create(model=model, max_tokens=1000, messages=messages)
+
+
+def run_all(reply, run):
+    return [run(call) for call in calls_in(reply)]
+
+
+def run_all_but_the_last_of_a_cut_reply(reply, run):
+    calls, cut = calls_in(reply), reply.stop_reason == "max_tokens"
+    return [refusal(call) if cut and call is calls[-1] else run(call) for call in calls]
+
+
+def refuse_without_is_error(reply, run):
+    cut = reply.stop_reason == "max_tokens"
+    return [refusal(call, is_error=False) if cut else run(call) for call in calls_in(reply)]
+
+
 def loop_naive(client, model, messages, tools, run):
     while True:
         reply = ask(client, model, messages, tools)
@@ -105,30 +131,7 @@ def loop_second(client, model, messages, tools, run):
         messages.append(turn(reply))
         if reply.stop_reason != "tool_use":
             return reply
-        messages.append(user([run(call) for call in calls_in(reply)]))
-
-
-def loop_runs_what_was_cut(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user([run(call) for call in calls_in(reply)]))
-    return reply
-
-
-def loop_runs_the_whole_ones_of_a_cut_reply(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        calls = calls_in(reply)
-        if not calls:
-            return reply
-        cut = reply.stop_reason == "max_tokens"
-        results = [refusal(call) if cut and call is calls[-1] else run(call) for call in calls]
-        messages.append(user(results))
-    return reply
+        messages.append(user(run_all(reply, run)))
 
 
 def loop_stops_at_a_cut(client, model, messages, tools, run):
@@ -153,34 +156,11 @@ def loop_goes_on_after_every_cut(client, model, messages, tools, run):
     return reply
 
 
-def loop_without_a_limit(client, model, messages, tools, run):
-    while True:
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)))
-
-
-def loop_eleven(client, model, messages, tools, run):
-    return loop_that_calls_itself(client, model, messages, tools, run, left=11)
-
-
 def loop_forgets_the_last_answers(client, model, messages, tools, run):
     for number in range(10):
         reply = ask(client, model, messages, tools)
         messages.append(turn(reply))
         if not calls_in(reply) or number == 9:
-            return reply
-        messages.append(user(answers(reply, run)))
-    return None
-
-
-def loop_returns_nothing_at_the_limit(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
             return reply
         messages.append(user(answers(reply, run)))
     return None
@@ -222,46 +202,6 @@ def loop_does_not_keep_the_last_reply(client, model, messages, tools, run):
     return reply
 
 
-def loop_forgets_the_tools(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = client.messages.create(model=model, max_tokens=1000, messages=messages)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)))
-    return reply
-
-
-def loop_one_message_each(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages += [user([result]) for result in answers(reply, run)]
-    return reply
-
-
-def loop_backwards(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)[::-1]))
-    return reply
-
-
-def loop_runs_twice(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not answers(reply, run):
-            return reply
-        messages.append(user(answers(reply, run)))
-    return reply
-
-
 def loop_answers_before_the_turn(client, model, messages, tools, run):
     for _ in range(10):
         reply = ask(client, model, messages, tools)
@@ -269,37 +209,6 @@ def loop_answers_before_the_turn(client, model, messages, tools, run):
             messages.append(turn(reply))
             return reply
         messages += [user(answers(reply, run)), turn(reply)]
-    return reply
-
-
-def loop_sends_the_last_message_only(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages[-1:], tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)))
-    return reply
-
-
-def loop_appends_the_whole_reply(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(reply)
-        if not calls_in(reply):
-            return reply
-        messages.append(user(answers(reply, run)))
-    return reply
-
-
-def loop_cut_without_is_error(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        if not calls_in(reply):
-            return reply
-        cut = reply.stop_reason == "max_tokens"
-        messages.append(user([refusal(c, is_error=False) if cut else run(c) for c in calls_in(reply)]))
     return reply
 
 
@@ -463,28 +372,31 @@ WRONG_ANSWERS = {
     "loop": [
         (loop_naive, "all results of a reply"),
         (loop_second, "but it is answered"),
-        (loop_runs_what_was_cut, "was cut is not run"),
-        (loop_runs_the_whole_ones_of_a_cut_reply, "was cut is not run"),
+        (looping(answers=run_all), "was cut is not run"),
+        (looping(answers=run_all_but_the_last_of_a_cut_reply), "was cut is not run"),
         (loop_stops_at_a_cut, "but it is answered"),
         (loop_goes_on_after_every_cut, "a reply without a call ends it"),
-        (loop_without_a_limit, "asked 10 times"),
-        (loop_eleven, "asked 10 times"),
+        (looping(turns=1000), "asked 10 times"),
+        (looping(turns=11), "asked 10 times"),
         (loop_forgets_the_last_answers, "whatever ended it"),
-        (loop_returns_nothing_at_the_limit, "then the last"),
+        (looping(last=False), "then the last"),
         (loop_returns_the_text, "returns the last reply"),
         (loop_returns_the_messages, "returns the last reply"),
         (loop_returns_nothing, "returns the last reply"),
         (loop_on_a_copy, "the list that it got grows"),
         (loop_new_lists, "the list that it got grows"),
         (loop_does_not_keep_the_last_reply, "the list that it got grows"),
-        (loop_forgets_the_tools, "offers the tools"),
-        (loop_one_message_each, "all results of a reply"),
-        (loop_backwards, "all results of a reply"),
-        (loop_runs_twice, "each call is run once"),
+        (looping(ask=ask_without_tools), "offers the tools"),
+        (looping(sent=lambda results: [user([result]) for result in results]), "all results of a reply"),
+        (looping(answers=lambda reply, run: answers(reply, run)[::-1]), "all results of a reply"),
+        (looping(answers=lambda reply, run: answers(reply, run) and answers(reply, run)), "each call is run once"),
         (loop_answers_before_the_turn, "with a call it asks again"),
-        (loop_sends_the_last_message_only, "with a call it asks again"),
-        (loop_appends_the_whole_reply, "with a call it asks again"),
-        (loop_cut_without_is_error, "but it is answered"),
+        (
+            looping(ask=lambda client, model, messages, tools: ask(client, model, messages[-1:], tools)),
+            "with a call it asks again",
+        ),
+        (looping(kept=lambda reply: reply), "with a call it asks again"),
+        (looping(answers=refuse_without_is_error), "but it is answered"),
         (loop_once, "with a call it asks again"),
         (loop_runs_the_reply, "a reply without a call ends it"),
         (package_loop, "all results of a reply"),
