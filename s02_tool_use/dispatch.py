@@ -38,14 +38,13 @@ TOOLS = [
     ),
     _tool(
         "read_file",
-        "Read a text file. At most 50,000 bytes come at once; the last line then says which, and the offset to read on "
-        "with. Binary files are refused.",
+        "Read a text file. At most 50,000 bytes come at once; the last line then says which lines they are, and how to "
+        "read on. Binary files are refused.",
         ["path"],
         path=_PATH,
         limit=_of("integer", "Read at most this many lines."),
-        offset=_of(
-            "integer", "Byte to start at: 0 is the beginning, the number to read on with is in the last result."
-        ),
+        offset=_of("integer", "Line to start at: 1 is the first."),
+        byte_offset=_of("integer", "Byte to start at, in place of offset: for the rest of a very long line."),
     ),
     _tool(
         "write_file",
@@ -68,7 +67,8 @@ TOOLS = [
     _tool(
         "glob",
         "List files and folders of the workspace by name, sorted, at most 500. Names that begin with a dot are listed "
-        "only if the pattern names the dot. Folders that are links are not searched.",
+        "only if the pattern names the dot; else they are counted. A name in quotes is given to the other tools as it "
+        "is, quotes too. Folders that are links are not searched.",
         ["pattern"],
         pattern=_of("string", "Such as *.txt, src/**/*.py (** is any number of folders), *.{ts,tsx}."),
     ),

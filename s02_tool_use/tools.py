@@ -3,75 +3,45 @@
 They stay in the workspace (workspace.py). Left out: guessing. An edit that does not fit is refused, with a hint.
 """
 
-import codecs
 import os
 
 from .calls.results import ToolError
 from .files import patterns
 from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
+from .files.lines import decoded, part_shown, read_lines, refuse_binary, start_of
 from .files.names import shown
 from .files.opening import locked, open_file, replace
 from .workspace import open_folder, opened_parent, parts_of
 
 MAX_SHOWN_BYTES = 50_000  # bytes of a file at once: about 12,000 tokens
 MAX_MATCHES = 500  # names of a glob
-PIECE_BYTES = 8192  # bytes read at a time: a few lines of a big file cost one read
 
 
-def run_read(path: str, limit: int | None = None, offset: int | None = None) -> str:
-    """The text of a file, from byte `offset` on, at most `limit` lines and MAX_SHOWN bytes; says so if it cut.
+def run_read(path: str, limit: int | None = None, offset: int | None = None, byte_offset: int | None = None) -> str:
+    """The text of a file, at most `limit` lines and MAX_SHOWN_BYTES, from line `offset` on; says so if it is a part.
 
-    Lines end at newline characters and nowhere else. Bytes that are not UTF-8 are shown as \\xNN, with a warning.
+    Lines are counted from 1 and end at newline characters, nowhere else. `byte_offset` is for what has no lines, or a
+    very long one: the byte to start at. Bytes that are not UTF-8 are shown as \\xNN, with a warning.
     """
-    limit = _number("limit", limit, 1)
-    start = _number("offset", offset, 0) or 0
+    limit, line = _number("limit", limit, 1), _number("offset", offset, 0) or 1
+    at_byte = _number("byte_offset", byte_offset, 0)
+    if offset is not None and at_byte is not None:
+        raise ToolError("offset is a line and byte_offset a byte to start at; give one of them")
     with opened_parent(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        if start >= size > 0:
-            raise ToolError(f"offset {start} is not before the end: {path!r} has {size} bytes")
-        raw = _read_lines(file, start, limit) if size else b""
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start:
-        raise ToolError(f"{path!r} is UTF-16 text; convert it with bash first: iconv -f UTF-16 -t UTF-8")
-    if b"\0" in raw:
-        raise ToolError(f"{path!r} is not text but binary, {size} bytes; look at it with bash: file, xxd, strings")
-    text, used, notes = _decode(raw, at_end=start + len(raw) >= size)
-    end = start + used
+        if at_byte and at_byte >= size > 0:
+            raise ToolError(f"byte_offset {at_byte} is past the end: {path!r} has {size} bytes")
+        start = at_byte if at_byte is not None else start_of(line, file, path, size)
+        raw = read_lines(file, start, limit, MAX_SHOWN_BYTES) if size else b""
+    refuse_binary(raw, start, path, size)
+    if at_byte is None and start + len(raw) < size:
+        raw = raw[: raw.rfind(b"\n") + 1] or raw  # whole lines, if there is a whole one
+    text, used, notes = decoded(raw, at_end=start + len(raw) >= size)
     if not size:
         notes.append("the file is empty")
-    elif start or end < size:
-        more = f"; truncated, read more with offset={end}" if end < size else ""
-        notes.append(f"bytes {start} to {end} of {size} are shown{more}")
+    elif start or used < size:
+        notes.append(part_shown(raw[:used], start, size, line if at_byte is None else None))
     return _with_notes(text if start else text.removeprefix("\ufeff"), notes)  # the byte order mark is no text
-
-
-def _read_lines(file, start, limit):
-    """At most `limit` lines and MAX_SHOWN bytes, reading hardly more than that: the file may have gigabytes."""
-    file.seek(start)
-    raw, lines, end = b"", 0, 0
-    while len(raw) < MAX_SHOWN_BYTES and (
-        piece := file.read(min(PIECE_BYTES, MAX_SHOWN_BYTES - len(raw)) if limit else MAX_SHOWN_BYTES)
-    ):
-        raw += piece
-        while limit and (end := raw.find(b"\n", end) + 1):
-            lines += 1
-            if lines == limit:
-                return raw[:end]
-        end = len(raw)
-    return raw[:MAX_SHOWN_BYTES]
-
-
-def _decode(raw, at_end):
-    """(text, bytes used, notes); a character that the cut went through is left for the next read."""
-    notes = []
-    try:
-        text, used = codecs.utf_8_decode(raw, "strict", at_end)
-    except UnicodeDecodeError:
-        text, used = codecs.utf_8_decode(raw, "backslashreplace", at_end)
-        notes.append("not all of it is UTF-8: other bytes are shown as \\xNN")
-    if "\x1b" in text or "\x9b" in text:  # would command the terminal that prints the result
-        text = text.replace("\x1b", "\\x1b").replace("\x9b", "\\x9b")
-        notes.append("escape characters are shown as \\x1b")
-    return text, used, notes
 
 
 def run_write(path: str, content: str) -> str:

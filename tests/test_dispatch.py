@@ -77,7 +77,10 @@ def test_an_unknown_tool_is_told_the_known_ones(name):
 def test_an_input_that_is_no_object_is_told_the_right_form(given):
     said = fault("read_file", given)
     assert "input must be an object" in said
-    assert '{"path": string, "limit": integer (optional), "offset": integer (optional)}' in said
+    assert (
+        '{"path": string, "limit": integer (optional), "offset": integer (optional), "byte_offset": integer (optional)}'
+        in said
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import ast
 import difflib
 import errno
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 
-from s02_tool_use import ToolError, run_edit, run_read, run_write, tools
+from s02_tool_use import ToolError, run_bash, run_edit, run_read, run_write, tools
 from s02_tool_use.files import edits, opening
 from s02_tool_use.tools import MAX_SHOWN_BYTES
 
@@ -53,18 +54,35 @@ def test_a_file_is_read_as_it_is(workspace, raw, text):
 @pytest.mark.parametrize(
     ("limit", "offset", "shown"),
     [
-        (2, None, "1\n2\n[bytes 0 to 4 of 8 are shown; truncated, read more with offset=4]"),
-        (2, 4, "3\n4\n[bytes 4 to 8 of 8 are shown]"),
+        (2, None, "1\n2\n[lines 1 to 2 are shown, bytes 0 to 4 of 8; truncated, read more with offset=3]"),
+        (2, 3, "3\n4\n[lines 3 to 4 are shown, bytes 4 to 8 of 8]"),
+        (1, 2, "2\n[line 2 is shown, bytes 2 to 4 of 8; truncated, read more with offset=3]"),
         (4, None, "1\n2\n3\n4\n"),
         (9, 0, "1\n2\n3\n4\n"),
-        (None, 6, "4\n[bytes 6 to 8 of 8 are shown]"),
-        ("2", "4", "3\n4\n[bytes 4 to 8 of 8 are shown]"),
-        (2.0, None, "1\n2\n[bytes 0 to 4 of 8 are shown; truncated, read more with offset=4]"),
+        (9, 1, "1\n2\n3\n4\n"),
+        (None, 4, "4\n[line 4 is shown, bytes 6 to 8 of 8]"),
+        ("2", "3", "3\n4\n[lines 3 to 4 are shown, bytes 4 to 8 of 8]"),
+        (2.0, None, "1\n2\n[lines 1 to 2 are shown, bytes 0 to 4 of 8; truncated, read more with offset=3]"),
     ],
 )
 def test_a_part_is_read_and_said_to_be_one(workspace, limit, offset, shown):
     put(workspace, b"1\n2\n3\n4\n")
     assert run_read("f", limit, offset) == shown
+
+
+@pytest.mark.parametrize(
+    ("limit", "byte_offset", "shown"),
+    [
+        (2, 4, "3\n4\n[bytes 4 to 8 of 8 are shown]"),
+        (None, 3, "\n3\n4\n[bytes 3 to 8 of 8 are shown]"),
+        (1, 0, "1\n[bytes 0 to 2 of 8 are shown; truncated, read more with byte_offset=2]"),
+        (None, 0, "1\n2\n3\n4\n"),
+        ("2", "4", "3\n4\n[bytes 4 to 8 of 8 are shown]"),
+    ],
+)
+def test_bytes_are_counted_where_lines_are_no_help(workspace, limit, byte_offset, shown):
+    put(workspace, b"1\n2\n3\n4\n")
+    assert run_read("f", limit, byte_offset=byte_offset) == shown
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "two", [], float("nan"), float("inf"), "9" * 5000])
@@ -73,36 +91,91 @@ def test_a_limit_or_offset_that_is_no_number_is_refused(workspace, limit):
     with pytest.raises(ToolError, match="limit must be a whole number, 1 or more"):
         run_read("f", limit=limit)
     if limit != 0:
-        with pytest.raises(ToolError, match="offset must be a whole number, 0 or more"):
-            run_read("f", offset=limit)
+        for name in ("offset", "byte_offset"):
+            with pytest.raises(ToolError, match=f"{name} must be a whole number, 0 or more"):
+                run_read("f", **{name: limit})
+
+
+def test_a_line_and_a_byte_to_start_at_are_one_too_many(workspace):
+    put(workspace, b"1\n2\n")
+    with pytest.raises(ToolError, match="give one of them"):
+        run_read("f", offset=2, byte_offset=2)
+
+
+def whole(read_first, key):
+    """The text of all reads, following the notes; also how many there were."""
+    shown, text, reads = read_first(), "", 1
+    while more := re.search(r"\n?\[[^\n]*read more with (\w+)=(\d+)[^\n]*\]$", shown):
+        assert more[1] in key
+        text += shown[: more.start()] + "\n" * (more[1] == "offset")
+        shown, reads = run_read("f", **{more[1]: int(more[2])}), reads + 1
+    return text + re.sub(r"\n?\[[^\n]*(is|are) shown[^\n]*\]$", "", shown), reads
 
 
 @pytest.mark.parametrize("unit", ["x", "é", "漢", "😀", "é\n", "\xe9".encode("latin-1").decode("latin-1") + "漢\n"])
 def test_reading_on_gives_the_whole_file(workspace, unit):
     raw = (unit * (3 * MAX_SHOWN_BYTES // len(unit.encode())) + "end").encode()
     put(workspace, raw)
-    text, offset = "", 0
-    while offset < len(raw):
-        shown, _, note = run_read("f", offset=offset).rpartition("\n")
-        assert note.startswith(f"[bytes {offset} to ")
-        offset = int(note.split()[3])
-        text += shown
-    assert text.replace("\n", "") == raw.decode().replace("\n", "")
+    for keys, first in ((("offset", "byte_offset"), None), (("byte_offset",), 0)):
+        text, reads = whole(lambda first=first: run_read("f", byte_offset=first), keys)
+        assert text.replace("\n", "") == raw.decode().replace("\n", "")
+        assert reads == 4
+
+
+def test_lines_come_whole_and_a_long_one_in_pieces(workspace):
+    lines = [b"x" * 30_000, b"y" * 30_000, b"z" * 120_000, b"end"]
+    put(workspace, b"\n".join(lines))
+    assert run_read("f").endswith(
+        "x\n[line 1 is shown, bytes 0 to 30001 of 180006; truncated, read more with offset=2]"
+    )
+    assert run_read("f", offset=2).startswith("y" * 30_000 + "\n[line 2 is shown, bytes 30001 to 60002 of")
+    long = run_read("f", offset=3)
+    assert long.endswith(
+        "z\n[line 3 is shown, bytes 60002 to 110002 of 180006; truncated, read more with "
+        "byte_offset=110002: line 3 goes on]"
+    )
+    assert whole(lambda: run_read("f"), ("offset", "byte_offset"))[0].replace("\n", "").encode() == b"".join(lines)
+
+
+def test_a_line_that_is_named_by_an_edit_or_by_grep_is_the_one_that_is_read(workspace):
+    put(workspace, b"one\r\ntwo\x0c\x0btwo\rtwo\nthree\n")
+    assert "(line 3)" in run_edit("f", "three", "3")
+    assert run_read("f", 1, 3) == "3\n[line 3 is shown, bytes 18 to 20 of 20]"
+    assert run_bash("grep -n 3 f").startswith("3:3")
 
 
 def test_bytes_that_are_not_utf8_do_not_stop_reading_on(workspace):
     put(workspace, b"\xe9" * (MAX_SHOWN_BYTES + 10))
-    assert "read more with offset=" in run_read("f")
-    assert "\\xe9" in run_read("f", offset=MAX_SHOWN_BYTES)
+    assert "read more with byte_offset=" in run_read("f")
+    assert "\\xe9" in run_read("f", byte_offset=MAX_SHOWN_BYTES)
 
 
 def test_an_offset_past_the_end_is_refused(workspace):
     put(workspace, b"1\n")
     for offset in (2, 3, 10**30):
         with pytest.raises(ToolError, match="2 bytes"):
+            run_read("f", byte_offset=offset)
+        with pytest.raises(ToolError, match="has 1 line$"):
             run_read("f", offset=offset)
+    put(workspace, b"1\n2")
+    assert run_read("f", offset=2).startswith("2\n[line 2 is shown")
+    with pytest.raises(ToolError, match="has 2 lines"):
+        run_read("f", offset=3)
     put(workspace, b"")
-    assert run_read("f", offset=3) == "[the file is empty]"
+    assert run_read("f", offset=3) == run_read("f", byte_offset=3) == "[the file is empty]"
+
+
+@pytest.mark.parametrize("line", [2, 1000, 99_999, 150_000])
+def test_a_far_line_takes_no_memory(workspace, line):
+    put(workspace, b"".join(b"line %d %s\n" % (n, b"x" * (n % 97)) for n in range(1, 150_001)))
+    tracemalloc.start()
+    try:
+        shown = run_read("f", 1, line)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert shown.startswith(f"line {line} ")
+    assert peak < 3_000_000
 
 
 @pytest.mark.parametrize("raw", [b"\x7fELF\0\0", b"\0", b"text\0"])
@@ -123,7 +196,9 @@ def test_a_few_lines_of_a_big_file_take_no_time_and_no_memory(workspace):
     with put(workspace, b"line\n" * 100).open("r+b") as file:
         file.truncate(1 << 36)
     started = time.monotonic()
-    assert run_read("f", limit=10).startswith("line\n" * 10 + "[bytes 0 to 50 of 68719476736")
+    assert run_read("f", limit=10).startswith("line\n" * 10 + "[lines 1 to 10 are shown, bytes 0 to 50 of 68719476736")
+    with pytest.raises(ToolError, match="binary"):
+        run_read("f", offset=200)
     assert time.monotonic() - started < 1
 
 

@@ -1,0 +1,75 @@
+"""Lines of a file that may have gigabytes: where one begins, a few of them, how bytes are shown that are no text."""
+
+import codecs
+
+from ..calls.results import ToolError
+
+PIECE_BYTES = 8192  # read at a time for a few lines: of a big file they cost one read
+SEARCHED_BYTES = 1 << 20  # read at a time on the way to a line
+
+
+def refuse_binary(raw, start, path, size):
+    """ToolError if `raw`, which stands at byte `start` of the file `path`, is no text, or no relative of UTF-8."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not start:
+        raise ToolError(f"{path!r} is UTF-16 text; convert it with bash first: iconv -f UTF-16 -t UTF-8")
+    if b"\0" in raw:
+        raise ToolError(f"{path!r} is not text but binary, {size} bytes; look at it with bash: file, xxd, strings")
+
+
+def start_of(line, file, path, size) -> int:
+    """The byte at which the line of that number begins; 1 is the first. The file is read up to there, in pieces."""
+    start, before, ended = 0, 0, True  # before: lines before `start`; ended: by a newline
+    while before < line - 1 and (piece := file.read(SEARCHED_BYTES)):
+        refuse_binary(piece, start, path, size)
+        count, end = piece.count(b"\n"), len(piece)
+        if before + count >= line - 1:
+            count, end = line - 1 - before, 0
+            for _ in range(count):
+                end = piece.find(b"\n", end) + 1
+        before, start, ended = before + count, start + end, piece[end - 1 : end] == b"\n"
+    if start >= size > 0:
+        lines = before + (not ended)
+        raise ToolError(f"offset {line} is past the end: {path!r} has {lines} line{'s' * (lines > 1)}")
+    return start
+
+
+def read_lines(file, start, limit, most) -> bytes:
+    """From byte `start` on at most `limit` lines and `most` bytes, reading hardly more than that."""
+    file.seek(start)
+    raw, lines, end = b"", 0, 0
+    while len(raw) < most and (piece := file.read(min(PIECE_BYTES, most - len(raw)) if limit else most)):
+        raw += piece
+        while limit and (end := raw.find(b"\n", end) + 1):
+            lines += 1
+            if lines == limit:
+                return raw[:end]
+        end = len(raw)
+    return raw[:most]
+
+
+def decoded(raw, at_end) -> tuple[str, int, list[str]]:
+    """(text, bytes used, notes); a character that the cut went through is left for the next read."""
+    notes = []
+    try:
+        text, used = codecs.utf_8_decode(raw, "strict", at_end)
+    except UnicodeDecodeError:
+        text, used = codecs.utf_8_decode(raw, "backslashreplace", at_end)
+        notes.append("not all of it is UTF-8: other bytes are shown as \\xNN")
+    if "\x1b" in text or "\x9b" in text:  # would command the terminal that prints the result
+        text = text.replace("\x1b", "\\x1b").replace("\x9b", "\\x9b")
+        notes.append("escape characters are shown as \\x1b")
+    return text, used, notes
+
+
+def part_shown(raw, start, size, line) -> str:
+    """The note on a part of a file: which it is, and how to read on. `line` is the number of its first; None: bytes."""
+    end = start + len(raw)
+    place = f"bytes {start} to {end} of {size}"
+    if line is None:
+        return f"{place} are shown" + f"; truncated, read more with byte_offset={end}" * (end < size)
+    last = line + raw.count(b"\n") - raw.endswith(b"\n")
+    which = f"lines {line} to {last} are shown, {place}" if last > line else f"line {line} is shown, {place}"
+    if end == size:
+        return which
+    more = f"offset={last + 1}" if raw.endswith(b"\n") else f"byte_offset={end}: line {last} goes on"
+    return f"{which}; truncated, read more with {more}"
