@@ -11,8 +11,9 @@ import re
 import tokenize
 from typing import NamedTuple
 
-from .plans import found_files, shown
-from .toolbox import failed, output
+from .plans import Plan, found_files, shown
+from .prompt import Clause
+from .toolbox import Call, failed, output
 
 MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and the loop ends after 20
 FAILED = re.compile(r"^(?:FAIL|FAILED|ERROR):?\s+(?:\S+::)?([\w.]+)(?:\[.*?\])?(?: \(.*?\))?(?:(?::| -) ?(.*))?$", re.M)
@@ -30,7 +31,7 @@ class Change(NamedTuple):
     rule: str = ""
 
 
-def run_tests(clause):
+def run_tests(clause: Clause) -> Plan:
     """ "Run the tests" """
     tests, _ = yield from find_tests(clause)
     if not tests:
@@ -39,7 +40,7 @@ def run_tests(clause):
     return clause.t(f"`{command}` gave:\n{shown(output(report))}", f"`{command}` 的结果：\n{shown(output(report))}")
 
 
-def fix_tests(clause):
+def fix_tests(clause: Clause) -> Plan:
     """ "Fix the failing test" """
     tests, files = yield from find_tests(clause)
     if not tests:
@@ -52,14 +53,17 @@ def fix_tests(clause):
     if not failures:
         return clause.t(f"No test fails.\n{shown(output(report))}", f"没有失败的测试。\n{shown(output(report))}")
     checks, sources, rules = yield from read_around(clause, tests, files, next(iter(failures)))
-    done, tried, undo = [], [], []
+    done: list[str] = []
+    tried: list[Change] = []
+    undo: list[Call] = []
     while failures and len(tried) < MAX_TRIES:
         likely = slips(sources, words_of(checks, next(iter(failures))), rules)
         change = next((change for change in likely if change not in tried), None)
         if change is None:
             break
         tried.append(change)
-        path, old, new = change.path, *edited_texts(sources[change.path], change)
+        path = change.path
+        old, new = edited_texts(sources[path], change)
         say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") if undo else ""
         say += f"{change.rule} " if change.rule else ""
         say += clause.t(f"I'll change line {change.line} of {path}.", f"我修改 {path} 第 {change.line} 行。")
@@ -80,9 +84,9 @@ def fix_tests(clause):
         else:
             undo = [clause.tools.call("edit", path=path, old_text=new, new_text=old)]
     if undo:
-        (undone,) = yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
-        if failed(undone):
-            return not_taken_back(clause, undone)
+        (result,) = yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
+        if failed(result):
+            return not_taken_back(clause, result)
     return "\n".join([*done, how_it_ended(clause, command, report, failures, len(tried))])
 
 

@@ -5,12 +5,17 @@ come tools of the learner's that the prompt names, after it those whose descript
 """
 
 import re
+from collections.abc import Callable, Sequence
 
 from . import answers, fix_test, plans
 from .prompt import Clause, cut_at_then, paths_in, quoted, speaks_chinese
-from .toolbox import Missing
+from .toolbox import Missing, Toolbox
 
 # What a row of the table needs besides its words
+
+
+def nothing(clause):
+    return True
 
 
 def a_path(clause):
@@ -39,7 +44,7 @@ def a_command(clause):
 TABLE = [
     (
         fix_test.fix_tests,
-        None,
+        nothing,
         r"^(?=.*\b(tests?|bugs?|fail\w*|broken|errors?)\b).*\b(fix|repair|mend|debug|solve|correct|make .*pass)",
         r"^(?=.*(测试|错误|缺陷|失败)).*(修复|修好|改好|修正|解决|改对)",
     ),
@@ -52,7 +57,7 @@ TABLE = [
     (plans.edit_file, a_path, r"\b(replace|change|edit|rename|substitute)\b", r"改成|改为|替换|换成"),
     (plans.write_file, a_path, r"\b(write|create|make|save|put)\b", r"写|创建|新建|保存"),
     (plans.run_command, a_command, r"\b(run|execute)\b", r"运行|执行"),
-    (plans.search, None, r"\b(lines?|files?)\b.*\b(contain|match|mention)", r"(行|文件).*(包含|提到)"),
+    (plans.search, nothing, r"\b(lines?|files?)\b.*\b(contain|match|mention)", r"(行|文件).*(包含|提到)"),
     (plans.find_file, only_a_path, r"\b(find|where is|where are)\b", r"在哪"),
     (
         plans.count,
@@ -62,7 +67,7 @@ TABLE = [
     ),
     (
         plans.search,
-        None,
+        nothing,
         r"\b(search|grep|look for)\b|\bwhere (is|are|do|does)\b|\b(contain|mention)s?\b|\bfind\b(?!.*\bfiles?\b)",
         r"搜索|查找|包含|提到|哪里",
     ),
@@ -90,7 +95,7 @@ NOT = re.compile(r"(\b(not|never|without)|n['’]t|不要|别)\s*$", re.I)
 LOOKING = {plans.list_files, plans.read_files, plans.count, plans.search, plans.about_project}  # they change nothing
 
 
-def plan_for(prompt, tools, known_paths=()):
+def plan_for(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> plans.Plan:
     """The plan, a generator, for everything that a prompt asks for, one thing after the other."""
     said = []
     for clause in clauses_of(prompt, tools, known_paths):
@@ -98,7 +103,7 @@ def plan_for(prompt, tools, known_paths=()):
     return "\n\n".join(said)
 
 
-def clauses_of(prompt, tools, known_paths=()):
+def clauses_of(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> list[Clause]:
     """The parts of a prompt, cut at "then" and its like where something to do follows."""
     zh, known = speaks_chinese(prompt), list(known_paths)
     first, *rest = cut_at_then(prompt)
@@ -116,7 +121,7 @@ def clauses_of(prompt, tools, known_paths=()):
     return clauses
 
 
-def careful(clause, plan):
+def careful(clause: Clause, plan: plans.Plan) -> plans.Plan:
     """A plan, with an answer for what is missing or stops it."""
     try:
         return (yield from plan)
@@ -126,7 +131,7 @@ def careful(clause, plan):
         return no.args[0]
 
 
-def side_by_side(clause):
+def side_by_side(clause: Clause) -> plans.Plan | None:
     """ "Read a.txt and count the lines of b.txt": two things to look at, asked for in one turn. Else None."""
     halves = re.split(r"\s+and\s+|\s*(?:并且|以及|同时|和)\s*", clause.text)
     if len(halves) < 2 or quoted(clause.text):
@@ -137,25 +142,21 @@ def side_by_side(clause):
     return plans.together([careful(half, best(half)) for half in clauses]) if whole and named else None
 
 
-def intended(clause):
+def intended(clause: Clause) -> Callable[[Clause], plans.Plan] | None:
     """The plan in the table that fits, or None. "Don't write" is no wish to write."""
     for plan, needs, english, chinese in TABLE:
         found = clause.has(f"{english}|{chinese}")
-        if (
-            found
-            and (needs is None or needs(clause))
-            and not NOT.search(clause.text[: found.start(found.lastindex or 0)])
-        ):
+        if found and needs(clause) and not NOT.search(clause.text[: found.start(found.lastindex or 0)]):
             return plan
     return plans.read_files if is_path(clause) else None
 
 
-def is_path(clause):
+def is_path(clause: Clause) -> bool:
     """True if a file name is all that it says."""
     return clause.paths == [clause.text.strip(" .?`'\"“”")]
 
 
-def best(clause):
+def best(clause: Clause) -> plans.Plan:
     """The plan for one clause: a tool that it names, else the table, else a tool whose description fits, else talk."""
     plan, named = intended(clause), clause.tools.fitting(clause.text)
     if named is not None:
@@ -170,7 +171,8 @@ def best(clause):
     if plan is not None:
         return plan(clause)
     described = clause.tools.described(clause.text)
-    call, missing = clause.tools.filled(described, clause) if described else (None, True)
-    if not missing:
-        return plans.use_tool(clause, call)
+    if described is not None:
+        call, missing = clause.tools.filled(described, clause)
+        if not missing:
+            return plans.use_tool(clause, call)
     return plans.answer(answers.small_talk(clause) or answers.not_understood(clause))

@@ -7,9 +7,12 @@ picks the language, clause.tools.call(ability, ...) the tool. Which clause gets 
 
 import fnmatch
 import re
+from collections.abc import Generator
 
-from .prompt import LOOKED_AT, quoted
-from .toolbox import failed, output
+from .prompt import LOOKED_AT, Clause, quoted
+from .toolbox import Call, Result, failed, output
+
+Plan = Generator[tuple[str, list[Call]], list[Result], str]
 
 SHOWN_LINES = 40  # of a file or of an output, in an answer
 MAX_READ = 20  # files that are read for a search
@@ -18,15 +21,16 @@ MAX_READ = 20  # files that are read for a search
 # What plans share
 
 
-def answer(text):
+def answer(text: str) -> Plan:
     """A plan without calls."""
     return text
-    yield
+    yield "", []
 
 
-def together(plans):
+def together(plans: list[Plan]) -> Plan:
     """Plans that only look can run side by side: the calls of all of them go into one turn."""
-    answers, results = {}, dict.fromkeys(plans)
+    answers: dict[Plan, str] = {}
+    results: dict = dict.fromkeys(plans)  # what each plan waits for: None to begin with
     while results:
         turn = {}
         for plan, got in results.items():
@@ -40,13 +44,13 @@ def together(plans):
     return "\n\n".join(answers[plan] for plan in plans)
 
 
-def shown(text):
+def shown(text: str) -> str:
     """A text for an answer, cut to SHOWN_LINES."""
     lines = str(text).rstrip("\n").split("\n")
     return "\n".join([*lines[:SHOWN_LINES], *(["..."] if len(lines) > SHOWN_LINES else [])])
 
 
-def file_names(result):
+def file_names(result: Result) -> list[str]:
     """The files in the result of glob, ls or find: no folders, no hidden files, nothing that is a remark."""
     lines = [line.strip().removeprefix("./").rstrip("/") for line in output(result).splitlines()]
     remark = re.compile(r"[(\[]|\.\.\.|total \d|No (?:matches|files|such)\b", re.I)
@@ -59,7 +63,9 @@ class Stuck(Exception):
     """A plan can't go on. `args[0]` is the answer that says so."""
 
 
-def found_files(clause, say, pattern, folder=""):
+def found_files(
+    clause: Clause, say: str, pattern: str, folder=""
+) -> Generator[tuple[str, list[Call]], list[Result], list[str]]:
     """Ask for the files whose names fit a pattern."""
     (result,) = yield say, [clause.tools.call("files", pattern=pattern, folder=folder)]
     if failed(result):
@@ -100,7 +106,7 @@ def folder_in(clause):
     return "" if named is None or re.fullmatch(here, named[1], re.I) else named[1]
 
 
-def list_files(clause):
+def list_files(clause: Clause) -> Plan:
     """ "List the files", "How many Python files are here?" """
     pattern, en, zh = kind_of_files(clause)
     folder = folder_in(clause)
@@ -118,7 +124,7 @@ def list_files(clause):
     return clause.t(f"The {en} {place}:{listed}", f"{place}的{zh}：{listed}")
 
 
-def read_files(clause):
+def read_files(clause: Clause) -> Plan:
     """ "What is in README.md?", "Read a.txt and b.txt" """
     paths = clause.paths_or_known
     text = clause.t(f"I'll read {' and '.join(paths)}.", f"我来读取 {'、'.join(paths)}。")
@@ -132,7 +138,7 @@ def read_files(clause):
     return "\n\n".join(parts)
 
 
-def find_and_read(clause, path, error):
+def find_and_read(clause: Clause, path: str, error: Result) -> Plan:
     """The second try, when a file is not where it was said to be: look for its name in every folder."""
     no = clause.t(f"I could not read {path}: {error}", f"无法读取 {path}：{error}")
     if not clause.tools.can("files"):
@@ -171,7 +177,7 @@ def describe(clause, path, text):
     return f"{head}{clause.t('.', '。')}{said}{defines}"
 
 
-def find_file(clause):
+def find_file(clause: Clause) -> Plan:
     """ "Where is orders.csv?" """
     name = clause.paths[0]
     say = clause.t(f"I'll look for {name}.", f"我来找 {name}。")
@@ -181,7 +187,7 @@ def find_file(clause):
     return clause.t(f"Found: {', '.join(places)}.", f"找到了：{'、'.join(places)}。")
 
 
-def about_project(clause):
+def about_project(clause: Clause) -> Plan:
     """ "What does this project do?" """
     say = clause.t("I'll see which files there are.", "我先看看有哪些文件。")
     names = yield from found_files(clause, say, "*")
@@ -195,7 +201,7 @@ def about_project(clause):
     return clause.t(f"{readme} says: {first}\n{files}", f"{readme} 写道：{first}\n{files}")
 
 
-def count(clause):
+def count(clause: Clause) -> Plan:
     """ "How many lines does a.txt have?", "Count the words of a.txt" """
     words = bool(clause.has(r"\bwords?\b|单词|字数|词"))
     ability, en, zh = ("count_words", "words", "个词") if words else ("count_lines", "lines", "行")
@@ -212,11 +218,11 @@ def count(clause):
             answers.append(clause.t(f"I could not count {path}: {result}", f"无法统计 {path}：{result}"))
             continue
         if clause.tools.does("read", call):  # no tool counts, so what was read is counted here
-            number = len(output(result).split()) if words else len(output(result).splitlines())
+            number = str(len(output(result).split() if words else output(result).splitlines()))
         else:
-            found = re.search(r"\d+", str(result))
+            found = re.search(r"\d+", result)
             number = found[0] if found else str(result)
-        one = en.removesuffix("s") if str(number) == "1" else en
+        one = en.removesuffix("s") if number == "1" else en
         answers.append(clause.t(f"{path} has {number} {one}.", f"{path} 有 {number} {zh}。"))
     return "\n".join(answers)
 
@@ -228,7 +234,7 @@ SEARCHED = (
 AFTER_SEARCHED = r"\s+(?:in|within|inside|among)\s+|\s+(?:is\s+)?(?:defined|used|called|mentioned)\b|的"
 
 
-def search(clause):
+def search(clause: Clause) -> Plan:
     """ "Search for TEXT", "Where is total defined?" """
     text = next(iter(quoted(clause.text)), None)
     if text is None:
@@ -260,9 +266,8 @@ def search_by_reading(clause, text):
     results = (yield "", [clause.tools.call("read", path=name) for name in names]) if names else []
     read = {name: output(result) for name, result in zip(names, results, strict=True) if not failed(result)}
     lines = [(name, number, line) for name in read for number, line in enumerate(read[name].splitlines(), 1)]
-    return [f"{name}:{n}:{line}" for name, n, line in lines if text in line], [
-        name for name in files if name not in read
-    ]
+    hits = [f"{name}:{number}:{line}" for name, number, line in lines if text in line]
+    return hits, [name for name in files if name not in read]
 
 
 # Plans that change or run something
@@ -280,7 +285,7 @@ AFTER_RUN = (
 )
 
 
-def write_file(clause):
+def write_file(clause: Clause) -> Plan:
     """ "Write a file hello.txt with the text Hello" """
     path = clause.paths_or_known[0]
     inside = [text for text in quoted(clause.text) if text != path]
@@ -301,7 +306,7 @@ def write_file(clause):
     return clause.t(f"Done. {said}", f"完成。{said}")
 
 
-def edit_file(clause):
+def edit_file(clause: Clause) -> Plan:
     """ "Replace A by B in F", "In F, change A to B" """
     path = clause.paths_or_known[0]
     inside = [text for text in quoted(clause.text) if text != path]
@@ -322,23 +327,22 @@ def edit_file(clause):
             (result,) = yield say, [call]
     if failed(result):
         say = clause.t("That failed. I'll look at the file.", "没有成功，我看看这个文件。")
+        no = clause.t(f"{path} was not changed: {result}", f"没有修改 {path}：{result}")
+        if not clause.tools.can("read"):
+            return no
         (text,) = yield say, [clause.tools.call("read", path=path)]
-        times = 0 if failed(text) else text.count(old)
-        return clause.t(
-            f"{path} was not changed: {result}\n{old!r} stands in it {times} times.",
-            f"没有修改 {path}：{result}\n“{old}”在其中出现 {times} 次。",
-        )
+        times = text.count(old)
+        stands = clause.t(f"{old!r} stands in it {times} times.", f"“{old}”在其中出现 {times} 次。")
+        return no if failed(text) else f"{no}\n{stands}"
     said = f" {shown(output(result))}".rstrip()
     return clause.t(f"Done: {old!r} is now {new!r} in {path}.{said}", f"完成：{path} 里的“{old}”已改成“{new}”。{said}")
 
 
-def run_command(clause):
+def run_command(clause: Clause) -> Plan:
     """ "Run `ls -la`", "Execute python report.py" """
-    command = next(iter(quoted(clause.text)), None)
-    if command is None:
-        command = re.sub(
-            r"\s+(?:in|with|using)\s+(?:the\s+)?(?:bash|shell|terminal)\b.*$", "", clause.has(AFTER_RUN)[1]
-        )
+    command = next(iter(quoted(clause.text)), "")
+    if not command and (said := clause.has(AFTER_RUN)):
+        command = re.sub(r"\s+(?:in|with|using)\s+(?:the\s+)?(?:bash|shell|terminal)\b.*$", "", said[1])
         command = re.sub(r"[.?!。？！\s]+$", "", command)
     if re.fullmatch(r"[\w./-]+\.py", command):
         command = f"python {command}"
@@ -354,7 +358,7 @@ def run_command(clause):
     return clause.t(f"`{command}` gave:\n{printed}", f"`{command}` 的结果：\n{printed}")
 
 
-def use_tool(clause, call):
+def use_tool(clause: Clause, call: Call) -> Plan:
     """A tool that is none of the usual ones: call it, say what it said."""
     tool = call["name"]
     (result,) = yield clause.t(f"I'll use {tool}.", f"我用 {tool}。"), [call]

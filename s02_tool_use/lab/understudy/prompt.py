@@ -1,6 +1,11 @@
 """What stands in a prompt: its parts, the file names and quotations in it, the language to answer in."""
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .toolbox import Toolbox
 
 LOOKED_AT = 2000  # characters in which patterns look for what is asked; what comes after is text to be written
 # Where a request ends and a second one begins: "write a.txt with the text hi, then read it".
@@ -20,27 +25,27 @@ BARE_NAMES = re.compile(r"(?<![A-Za-z0-9_./])(README|LICENSE|Makefile|Dockerfile
 class Clause:
     """One thing that was asked for: its words, the tools, and the language in which to answer."""
 
-    def __init__(self, text, tools, zh, known_paths=()):
+    def __init__(self, text: str, tools: "Toolbox", zh: bool, known_paths: Sequence[str] = ()):
         self.text, self.tools, self.zh = text.strip(" \n\t,;，；。"), tools, zh
         self.paths = paths_in(text)
         # "then read it": the file that was spoken of last.
         self.paths_or_known = self.paths or list(known_paths)[-1:]
 
-    def t(self, en, zh):
+    def t(self, en: str, zh: str) -> str:
         """The one of two texts that is in the language of the prompt."""
         return zh if self.zh else en
 
-    def has(self, pattern):
+    def has(self, pattern: str) -> re.Match | None:
         """The first place where a pattern stands in the clause, or None."""
         return re.search(pattern, self.text[:LOOKED_AT], re.I | re.S)
 
 
-def quoted(text):
+def quoted(text: str) -> list[str]:
     """The texts between quotation marks or backticks."""
     return [next(filter(None, groups)) for groups in QUOTED.findall(text)]
 
 
-def paths_in(text):
+def paths_in(text: str) -> list[str]:
     """The file names in a text, each once, in order: README.md, data/orders.csv, `名单.txt`."""
     found = [(m.start(), m[0]) for m in PATH.finditer(text) if not m[0].lower().startswith(("e.g", "i.e"))]
     found += [(m.start(), m[0]) for m in BARE_NAMES.finditer(text)]
@@ -51,15 +56,15 @@ def paths_in(text):
     return list(dict.fromkeys(path.removeprefix("./") for _, path in sorted(found)))
 
 
-def speaks_chinese(text):
+def speaks_chinese(text: str) -> bool:
     """True if the first letter outside names and quotations is a Chinese one."""
     letters = re.search(r"[^\W\d_]", PATH.sub(" ", QUOTED.sub(" ", text)))
     return bool(letters and "\u4e00" <= letters[0] <= "\u9fff")
 
 
-def cut_at_then(text):
+def cut_at_then(text: str) -> list[str]:
     """The parts of a text and what stands between them, [part, between, part, ...]; never cut inside quotations."""
-    held = []
+    held: list[str] = []
 
     def hold(match):
         held.append(match[0])

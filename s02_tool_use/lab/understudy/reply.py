@@ -6,12 +6,14 @@ and toolbox.py knows which of the offered tools can do that.
 """
 
 import re
+from typing import Any
 
 from . import answers
 from .intents import plan_for
+from .plans import Plan
 from .prompt import paths_in, speaks_chinese
 from .scripted import Scripted
-from .toolbox import Result, Toolbox
+from .toolbox import Call, Result, Toolbox
 
 __all__ = ["Scripted", "Understudy"]
 
@@ -30,7 +32,7 @@ class Understudy:
 
     name = "understudy"
 
-    def reply(self, request):
+    def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
         asked, tools, choice = Asked(request["messages"]), Toolbox(request), request.get("tool_choice") or {}
         text, calls = next_step(asked, plan_for(asked.prompt, tools, asked.known_paths))
@@ -41,7 +43,7 @@ class Understudy:
         return {"content": [*([{"type": "text", "text": text}] if text.strip() else []), *calls]}
 
 
-def next_step(asked, plan):
+def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:
     """What a plan says after the results so far, and the calls that it wants next: none at its end."""
     done = 0
     try:
@@ -68,9 +70,10 @@ class Asked:
     run, because the reply was cut off or the user pressed Stop, counts as never made.
     """
 
-    def __init__(self, messages):
+    def __init__(self, messages: list[dict[str, Any]]):
         prompts = [(index, _last_text(message)) for index, message in enumerate(messages) if message["role"] == "user"]
         prompts = [(index, text) for index, text in prompts if text and not _GO_ON.fullmatch(text.strip())]
+        self.prompt: str
         start, self.prompt = prompts[-1] if prompts else (0, "")
         self.zh = speaks_chinese(self.prompt)
         self.known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean

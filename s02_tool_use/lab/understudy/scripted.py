@@ -1,6 +1,8 @@
 """Scripted: the model says the lines that a notebook wrote for it. For behaviour that one cannot ask for."""
 
 import threading
+from collections.abc import Iterable
+from typing import Any
 
 
 class Scripted:
@@ -23,14 +25,14 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, lines):
+    def __init__(self, lines: Iterable[Any]):
         if isinstance(lines, str) or not hasattr(lines, "__iter__"):
             raise TypeError("A script is a list of lines, for example ['Hello.']")
         self.lines = [line if callable(line) else _reply(line, f"line {n}") for n, line in enumerate(lines, 1)]
         self._used = 0
         self._lock = threading.Lock()
 
-    def reply(self, request):
+    def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The next line as a reply dict."""
         with self._lock:
             self._used += 1

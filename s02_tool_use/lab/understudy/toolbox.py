@@ -6,12 +6,16 @@ and their arguments are filled with the words of the prompt.
 
 import re
 import shlex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .prompt import Clause, quoted
 
+Call = dict[str, Any]  # {"type": "tool_use", "name", "input"}
+
 STANDARD = {"bash", "read_file", "write_file", "edit_file", "glob"}  # the course's own; any other is the learner's
-BUILT_IN = {"bash_20250124": {"properties": {"command": {}}}}  # its schema is known to both sides and is not sent
+BUILT_IN: dict[str, Any] = {
+    "bash_20250124": {"properties": {"command": {}}}
+}  # its schema is known to both sides and is not sent
 
 
 class Ability(NamedTuple):
@@ -30,7 +34,7 @@ text = open(path, encoding="utf-8", newline="").read()
 assert text.count(old) == 1, f"the old text stands in {{path}} {{text.count(old)}} times"
 open(path, "w", encoding="utf-8", newline="").write(text.replace(old, new))
 END"""
-PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
+PATH: dict[str, tuple[str, ...]] = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
 ABILITIES = {
     "run": Ability(
         names=("bash", "shell", "run_bash", "run_command", "terminal"),
@@ -95,14 +99,14 @@ class Result(str):
     is_error = False
 
 
-def failed(result):
+def failed(result: Result) -> bool:
     """True if the call did not work: marked so, an exit status that is not 0, or an error of cat, ls and the like."""
     if result.is_error or re.search(r"\[?exit(?:ed with)?(?: status| code)?:? -?[1-9]\d*\]?\s*$", result):
         return True
     return len(result) < 300 and bool(re.match(r"(Error\b|(cat|ls|wc|grep|find|bash|sh|python3?): )", result.lstrip()))
 
 
-def output(result):
+def output(result: str) -> str:
     """What a command printed, without the exit status line and without a note that it printed nothing."""
     text = re.sub(r"\n?\[exit status \d+\]\s*$", "", result)
     return "" if text.strip().lower() in ("(no output)", "(empty)") else text
@@ -111,27 +115,28 @@ def output(result):
 class Toolbox:
     """The tools that a request offers and its tool_choice allows: `tools`, name -> tool."""
 
-    def __init__(self, request):
+    def __init__(self, request: dict[str, Any]):
         choice = request.get("tool_choice") or {}
-        self.tools = {}
+        self.tools: dict[str, dict[str, Any]] = {}
         for tool in request.get("tools") or []:
             schema = tool.get("input_schema", BUILT_IN.get(tool.get("type")))
             if schema is not None and choice.get("type") != "none" and choice.get("name") in (None, tool["name"]):
                 self.tools[tool["name"]] = {**tool, "input_schema": schema}
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.tools)
 
-    def can(self, ability):
+    def can(self, ability: str) -> bool:
         """True if a tool, or bash, can do it."""
+        values: dict[str, Any] = dict.fromkeys(("pattern", *ABILITIES[ability].values), "")
         try:
-            self.call(ability, **dict.fromkeys(("pattern", *ABILITIES[ability].values), ""))
+            self.call(ability, **values)
         except Missing:
             return False
         return True
 
-    def call(self, ability, *, own=True, **values):
-        """The call that does it: {"type": "tool_use", "name", "input"}. `own=False` passes over a learner's tool."""
+    def call(self, ability: str, *, own: bool = True, **values: Any) -> Call:
+        """The call that does it. `own=False` passes over a learner's tool."""
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
         for name in ABILITIES[ability].names:
@@ -145,16 +150,16 @@ class Toolbox:
             return self.call("read", path=values["path"])
         raise Missing(ability)
 
-    def does(self, ability, call):
+    def does(self, ability: str, call: Call) -> bool:
         """True if the call is to a tool whose own work this is, and not to bash or another way around."""
         return call["name"] in ABILITIES[ability].names
 
     # Tools of the learner's
 
-    def own_tools(self):
+    def own_tools(self) -> dict[str, dict[str, Any]]:
         return {name: tool for name, tool in self.tools.items() if name not in STANDARD}
 
-    def fitting(self, text):
+    def fitting(self, text: str) -> str | None:
         """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
         for name in self.own_tools():
             if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
@@ -162,20 +167,20 @@ class Toolbox:
         words = _words(text)
         return next((name for name in self.own_tools() if len(_words(name)) > 1 and _words(name) <= words), None)
 
-    def described(self, text):
+    def described(self, text: str) -> str | None:
         """The learner's tool whose description shares most words with a request: two at least, or None."""
         words = _words(text)
         own = {name: _words(tool.get("description", "")) | _words(name) for name, tool in self.own_tools().items()}
         best = max(own, key=lambda name: len(words & own[name]), default=None)
         return best if best is not None and (len(words & own[best]) >= 2 or _words(best) & words) else None
 
-    def filled(self, name, clause):
+    def filled(self, name: str, clause: Clause) -> tuple[Call, list[str]]:
         """The call of a tool with what a clause has for it, and the required arguments for which it has nothing."""
         schema = self.tools[name]["input_schema"]
         arguments = arguments_for(schema, clause)
         return call_of(name, arguments), [name for name in schema.get("required") or [] if name not in arguments]
 
-    def forced(self, prompt, zh):
+    def forced(self, prompt: str, zh: bool) -> Call:
         """The call when tool_choice demands one and no plan wants any, with whatever the prompt has for it."""
         name = self.fitting(prompt) or self.described(prompt) or next(iter(self.tools))
         schema = self.tools[name]["input_schema"]
@@ -187,7 +192,7 @@ class Toolbox:
         return call_of(name, rest | arguments)
 
 
-def call_of(name, arguments):
+def call_of(name: str, arguments: dict[str, Any]) -> Call:
     return {"type": "tool_use", "name": name, "input": arguments}
 
 
@@ -233,13 +238,14 @@ CONTAINING = r"(?:\bcontain(?:s|ing)?|\bmatching|\bwith the (?:word|text)|包含
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 
 
-def arguments_for(schema, clause):
+def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
     """The arguments that a clause has for a tool: file names, quotations, numbers, what follows a preposition."""
     required = schema.get("required") or []
     paths = list(clause.paths_or_known)
     texts = [text for text in quoted(clause.text) if text not in paths]
     numbers = NUMBER.findall(clause.text)
-    arguments = {}
+    arguments: dict[str, Any] = {}
+    value: Any
     for name, wanted in (schema.get("properties") or {}).items():
         kind, value = kind_of(wanted), None
         if isinstance(wanted, dict) and "enum" in wanted:
@@ -255,8 +261,8 @@ def arguments_for(schema, clause):
             value = paths.pop(0) if paths else None
         elif kind == "string" and texts:
             value = texts.pop(0)
-        elif kind == "string" and clause.has(CONTAINING):
-            value = clause.has(CONTAINING)[1].strip(" .?!")
+        elif kind == "string" and (text := clause.has(CONTAINING)):
+            value = text[1].strip(" .?!")
         elif kind == "string" and name in required:
             value = thing_named(clause, name) or (paths.pop(0) if paths else None)
         if value is not None:
