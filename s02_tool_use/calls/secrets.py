@@ -3,7 +3,7 @@
 Who reads a key registers both here (lab/client/settings.py). The file tools refuse the file under any name, the
 sandbox leaves it out, and run_tool cuts the key out of every result. A key is found as it is, and as tools write it by
 accident: escaped for JSON, Python, HTML or a URL, in base64 alone or inside more, and with line breaks in it. Left out:
-what is done on purpose. Where bash can read a key, it can also print it backwards, or letter by letter.
+a piece of a key, a dump in hex, and what is done on purpose: where bash can read a key, it can print it backwards.
 """
 
 import base64

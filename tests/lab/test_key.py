@@ -254,6 +254,7 @@ LONG = [{"role": "user", "content": "\n".join(["x" * (590 - n) + KEY + "y" * 50 
     [
         lambda: show.show_messages(HISTORY),
         lambda: show.show_messages(LONG),
+        lambda: show.show_messages(user("x" * 70 + KEY + "\n" * 20)),  # its beginning is what is shown folded
         lambda: show.show_messages([{"role": "user", "content": [{"type": KEY, "x": KEY}], KEY: KEY}, KEY]),
         lambda: show.show_diff(HISTORY, LONG),
         lambda: show.show_table([KEY, "b"], [[SAYS, {KEY: 1}]]),
@@ -503,6 +504,18 @@ def test_what_is_no_secret_is_not_cut(key, folder):
     (folder.parent / ".env").write_text(f"API_KEY={key}\nBASE_URL=http://localhost:1\nMODEL_ID=m\n")
     connect()
     assert secrets.cut(f"about {key} itself") == f"about {key} itself"
+
+
+def test_the_password_of_something_else_is_cut_unless_it_is_a_word_that_may_stand_anywhere(monkeypatch):
+    for name, value in [
+        ("DB_PASSWORD", "assistant"),
+        ("DB_URL", "db://me:postgres@host"),
+        ("PW_SECRET", "open-sesame"),
+    ]:
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("API_KEY", "OpenSesame")
+    connect(offline=True)
+    assert secrets.cut("assistant postgres open-sesame OpenSesame") == f"assistant postgres {CUT} {CUT}"
 
 
 @pytest.mark.parametrize("make", [lambda file: file.write_bytes(b"\xff\xfeA\0"), lambda file: file.mkdir()])

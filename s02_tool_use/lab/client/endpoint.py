@@ -115,11 +115,7 @@ def _wall_in(http_client):
         response = send(request, stream=stream, **options)
         if stream and response.is_success:
             return response
-        try:
-            text = response.read().decode(errors="surrogateescape")
-        except BaseException:
-            response.close()
-            raise
+        text = response.read().decode(errors="surrogateescape")
         if (clean := cut(text)) != text:  # an endpoint that quotes the key, such as in an error
             response = httpx2.Response(
                 response.status_code,

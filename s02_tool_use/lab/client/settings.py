@@ -60,15 +60,20 @@ def in_force(offline: bool = False):
 
 
 def secrets(settings: Iterable[tuple[str, str | None]]) -> Iterator[str]:
-    """Every key, token and password among these (name, value), in use or not, our own or for something else."""
+    """Every key, token and password among these (name, value), in use or not, our own or for something else.
+
+    Left out: placeholders, and a word as the password of something else, such as `postgres`, which may stand anywhere.
+    """
+    ours = {name for names in NAMES.values() for name in names}
     for name, given in settings:
         value = (given or "").strip(QUOTES + " ")
         user, at, _ = value.partition("://")[2].partition("/")[0].rpartition("@")
         if at:
-            password = user.partition(":")[2] or user
-            yield from (password, unquote(password))
-        elif value.startswith(KEY_START) or SECRET_NAME.search(name) and not os.path.isfile(value):
-            yield from () if value in NO_SECRETS else (value,)
+            value = user.partition(":")[2] or user
+        elif not (value.startswith(KEY_START) or SECRET_NAME.search(name)) or os.path.isfile(value):
+            continue
+        if value not in NO_SECRETS and (name in ours or not re.fullmatch("[A-Za-z]{1,15}", value)):
+            yield from (value, unquote(value))
 
 
 def lines(text: str) -> list[tuple[str, str]]:
