@@ -76,23 +76,11 @@ def printable(text):
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-class Pieces:
-    """A text that arrives in pieces, as it can be shown: what may be the beginning of a key waits for what follows."""
-
-    def __init__(self):
-        self.waiting = ""
-
-    def add(self, piece):
-        """What can be shown now that this piece is here."""
-        text = cut(self.waiting + piece)
-        ready = len(text) - held(text)
-        self.waiting = text[ready:]
-        return text[:ready]
-
-    def rest(self):
-        """What waits, when nothing follows."""
-        rest, self.waiting = self.waiting, ""
-        return rest
+def shown_so_far(text):
+    """A text that is still arriving, as (what can be shown of it, what waits for the rest: it may begin a key)."""
+    text = cut(text)
+    ready = len(text) - held(text)
+    return text[:ready], text[ready:]
 
 
 def shorten(text, most):

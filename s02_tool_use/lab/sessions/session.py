@@ -137,7 +137,7 @@ class _ChatTurn:
     def __init__(self, session, prompt):
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
-        self.results, self.pieces = [], faults.Pieces()  # of the calls, and of the text, of the last reply
+        self.results, self.waiting = [], ""  # of the calls of the last reply; what may begin a key, and is not shown
         self.question, self.verdict, self.refusal, self.decided = None, False, NOT_ALLOWED, threading.Event()
         self.job, self.stopping, self.over = None, False, threading.Event()
 
@@ -170,10 +170,11 @@ class _ChatTurn:
             if self.session._turn is not self:
                 raise KeyboardInterrupt
             if kind == "text":
-                data = self.pieces.add(data)
-            elif kind == "reply" and (rest := self.pieces.rest()):
-                self.session.watch("text", rest)
+                data, self.waiting = faults.shown_so_far(self.waiting + data)
             if kind == "reply":
+                if self.waiting:
+                    self.session.watch("text", self.waiting)
+                self.waiting = ""
                 self.results = []
                 self.session.requests += 1
                 for name in COUNTED:
