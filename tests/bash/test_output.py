@@ -52,6 +52,6 @@ def test_output_cannot_command_the_terminal(raw, text):
 
 
 def test_escape_sequences_take_linear_time():
-    started = time.monotonic()
+    started = time.thread_time()
     decoded(b"\x1b]" * MAX_SHOWN_BYTES)
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 10

@@ -91,10 +91,8 @@ def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_f
 def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
     monkeypatch.setattr(job, "GRACE_SECONDS", 0.1)
     wake = threading.Event()
-    start = time.monotonic()
     outcome = trial.call(wake.wait, deadline=0.1)
     assert "it still runs" in outcome.late
-    assert time.monotonic() - start < 30
     wake.set()
 
 

@@ -18,7 +18,7 @@ from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.sessions.session import FAILED, STOPPED, Session
 from s02_tool_use.lab.widgets.escapes import EscapeRoom
 
-PATIENCE = 20  # seconds: a guard against hanging
+PATIENCE = 60  # seconds: a guard against hanging
 
 
 def call(name, **arguments):

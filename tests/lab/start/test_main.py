@@ -169,7 +169,7 @@ def test_where_a_process_cannot_be_replaced_ctrl_c_is_left_to_the_child():
     assert process.stdout.readline() == "up\n"
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == 5
 
 
