@@ -45,11 +45,14 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None, byt
 
 
 def run_write(path: str, content: str) -> str:
-    """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are made."""
+    """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are made.
+
+    Where the file cannot be replaced it is written in place, and the result says so.
+    """
     data = _encoded("content", content)  # before anything is opened: a failure must not cost the old file
     with opened_parent(path, create=True) as (folder, name), locked(folder):
-        replace(folder, name, data, path)
-    return f"Wrote {len(data)} bytes to {path}"
+        notes = replace(folder, name, data, path)
+    return _with_notes(f"Wrote {len(data)} bytes to {path}", notes)
 
 
 def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False) -> str:
@@ -68,8 +71,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
             raw = file.read()
         refuse_mixture(raw, new, path)
         count, lines, result = edited(raw, old, new, replace_all)
-        if result != raw:
-            replace(folder, name, result, path, seen)
+        notes = replace(folder, name, result, path, seen) if result != raw else []
     # What is said takes its time too, and no other edit has to wait for it.
     first = ", ".join(map(str, lines)) + ", ..." * (count > len(lines))
     where = f"{count} place{'s' * (count > 1)} (line {first})"
@@ -81,7 +83,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
         )
     if result == raw:
         raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
-    return f"Edited {path}: {where}"
+    return _with_notes(f"Edited {path}: {where}", notes)
 
 
 def run_glob(pattern: str) -> str:

@@ -12,10 +12,15 @@ from s02_tool_use import use_workdir
 NOBODY = 65534
 
 
-def as_ordinary_user(function):
-    """What `function(workspace)` returns in a fresh workspace; as root, in a child process that is nobody's."""
+def as_ordinary_user(function, prepare=None):
+    """What `function(workspace)` returns in a fresh workspace; as root, in a child process that is nobody's.
+
+    `prepare(workspace)` is called before, with the rights that the tests have.
+    """
     folder = Path(tempfile.mkdtemp())
     try:
+        if prepare:
+            prepare(folder)
         if os.geteuid():
             return _in(folder, function)
         os.chown(folder, NOBODY, NOBODY)

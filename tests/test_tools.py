@@ -250,11 +250,24 @@ def test_a_new_file_gets_the_usual_mode_and_an_old_one_keeps_its_own(workspace):
         assert stat.S_IMODE((workspace / "f").stat().st_mode) == mode
 
 
+def when_drafted(monkeypatch, action):
+    """Call action(descriptor of the draft) as soon as a draft is made."""
+    real = os.open
+
+    def opened(path, flags, *rest, **more):
+        descriptor = real(path, flags, *rest, **more)
+        if flags & os.O_EXCL:
+            action(descriptor)
+        return descriptor
+
+    monkeypatch.setattr("os.open", opened)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_the_draft_of_a_private_file_is_private_too(workspace, monkeypatch):
     put(workspace, b"x").chmod(0o600)
-    fsync, modes = os.fsync, []
-    monkeypatch.setattr("os.fsync", lambda draft: (modes.append(stat.S_IMODE(os.fstat(draft).st_mode)), fsync(draft)))
+    modes = []
+    when_drafted(monkeypatch, lambda draft: modes.append(stat.S_IMODE(os.fstat(draft).st_mode)))
     run_write("f", "secret")
     assert modes == [0o600]
 
@@ -273,13 +286,14 @@ def test_what_the_user_may_not_change_is_refused_and_stays():
         put(workspace, b"old", "secret").chmod(0)
         (workspace / "closed").mkdir()
         put(workspace, b"old", "closed/f")
+        put(workspace, b"old", "closed/read-only").chmod(0o444)
         (workspace / "closed").chmod(0o555)
         said = []
         for call in (
             lambda: run_write("read-only", "new"),
             lambda: run_edit("read-only", "old", "new"),
             lambda: run_read("secret"),
-            lambda: run_write("closed/f", "new"),
+            lambda: run_write("closed/read-only", "new"),
             lambda: run_write("closed/new", "new"),
             lambda: run_write("closed/new/f", "new"),
         ):
@@ -288,18 +302,18 @@ def test_what_the_user_may_not_change_is_refused_and_stays():
             except ToolError as error:
                 said.append("Permission denied" in str(error))
         found = sorted(path.name for path in workspace.rglob("*"))
-        content = (workspace / "read-only").read_bytes(), (workspace / "closed/f").read_bytes()
+        content = (workspace / "read-only").read_bytes(), (workspace / "closed/read-only").read_bytes()
         (workspace / "closed").chmod(0o755)
         return said, found, content
 
     assert as_ordinary_user(protected) == (
         [True] * 6,
-        ["closed", "f", "read-only", "secret"],
+        ["closed", "f", "read-only", "read-only", "secret"],
         (b"old", b"old"),
     )
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "fstat"])
+@pytest.mark.parametrize("step", ["fchmod", "replace", "fstat"])
 @pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_whatever_goes_wrong_the_old_file_stays_whole_and_no_draft_is_left(workspace, monkeypatch, step, fault):
     put(workspace, b"old")
@@ -515,15 +529,9 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n"]), max_size=8).map("".j
 LINE_ENDS = st.text("a\r\n", min_size=1, max_size=6)
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Without the wait for the disk, for tests that write a thousand times."""
-    monkeypatch.setattr("os.fsync", lambda file: None)
-
-
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TEXTS, old=TEXTS, new=TEXTS, after=TEXTS, every=st.booleans())
-def test_an_edit_changes_what_it_names_and_nothing_else(workspace, quick, before, old, new, after, every):
+def test_an_edit_changes_what_it_names_and_nothing_else(workspace, before, old, new, after, every):
     raw = (before + old + after).encode()
     put(workspace, raw)
     try:
@@ -543,7 +551,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(workspace, quick, before
 
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=LINE_ENDS, old=LINE_ENDS, after=LINE_ENDS)
-def test_what_is_in_the_file_is_found(workspace, quick, before, old, after):
+def test_what_is_in_the_file_is_found(workspace, before, old, after):
     put(workspace, (before + old + after).encode())
     try:
         run_edit("f", old, "new")
@@ -584,8 +592,7 @@ def test_edits_of_processes_all_arrive(workspace):
 
 def test_a_change_by_somebody_who_takes_no_lock_is_told(workspace, monkeypatch):
     path = put(workspace, b"one")
-    real = os.fsync
-    monkeypatch.setattr("os.fsync", lambda file: (real(file), path.write_bytes(b"by hand")))
+    when_drafted(monkeypatch, lambda draft: path.write_bytes(b"by hand"))
     with pytest.raises(ToolError, match="read it again"):
         run_edit("f", "one", "two")
     assert path.read_bytes() == b"by hand"
@@ -623,7 +630,7 @@ while not swap(-100, os.fsencode(sys.argv[1]), -100, os.fsencode(sys.argv[2]), 2
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged with renameat2")
 @pytest.mark.parametrize("other", ["link", "pipe"])
-def test_a_file_swapped_for_a_link_or_a_pipe_reaches_nothing_and_hangs_nothing(workspace, quick, other):
+def test_a_file_swapped_for_a_link_or_a_pipe_reaches_nothing_and_hangs_nothing(workspace, other):
     secret = workspace.parent / "secret.txt"
     secret.write_text("TOP-SECRET 1")
     put(workspace, b"benign 1", "f")

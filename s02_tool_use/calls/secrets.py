@@ -57,6 +57,18 @@ def is_kept(found: os.stat_result) -> bool:
     return False
 
 
+def is_kept_name(folder: os.stat_result, name: str) -> bool:
+    """Whether `name` in this folder, where there is no such file, is the place of a kept one: letter case aside."""
+    for file in _files:
+        for place in {file, Path(os.path.realpath(file))}:
+            try:
+                if place.name.casefold() == name.casefold() and os.path.samestat(os.stat(place.parent), folder):
+                    return True
+            except OSError:  # no such folder
+                continue
+    return False
+
+
 def cut(value: Any) -> Any:
     """`value`, a string or JSON data of any depth, with CUT in the place of each key. Nothing registered: no work."""
     if not _forms:

@@ -1,18 +1,19 @@
 """One file in an open folder: opened without surprises, replaced in one step.
 
 Left out: ACLs and extended attributes, which a replaced file loses; hard links, whose other name keeps the old bytes;
-and the draft that a kill in the middle leaves behind.
+the draft that a kill in the middle leaves behind; and a power cut, for which each write would wait for the disk.
 """
 
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import threading
 import time
+from secrets import token_hex
 
 from ..calls.results import ToolError
+from ..calls.secrets import is_kept, is_kept_name
 
 try:
     import fcntl
@@ -24,6 +25,13 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 
 LOCK_SECONDS = 10  # longer than any edit takes; then somebody else holds the folder for ever
+
+# What the system says where a draft cannot be made or take the name: a folder that is read-only or not one's own, a
+# file that is a mount point, an owner or group that only root can give.
+IN_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.EINVAL}
+
+KEPT = "{!r} is the file that the API key was read from: no tool may read or change it; go on without it"
+CHANGED = "{!r} was changed by somebody else meanwhile; read it again"
 
 _one_at_a_time = threading.Lock()
 
@@ -47,7 +55,7 @@ def open_file(folder, name, p, flags=os.O_RDONLY) -> int:
     descriptor = os.open(name, flags | NOFOLLOW, dir_fd=folder)
     try:
         _plain(os.fstat(descriptor), p)  # and again: it may have been swapped
-    except ToolError:
+    except BaseException:
         os.close(descriptor)
         raise
     return descriptor
@@ -55,6 +63,8 @@ def open_file(folder, name, p, flags=os.O_RDONLY) -> int:
 
 def _plain(found, p):
     if stat.S_ISREG(found.st_mode):
+        if is_kept(found):
+            raise ToolError(KEPT.format(p))
         return
     kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
     kind = kinds.get(stat.S_IFMT(found.st_mode), "a device")
@@ -63,45 +73,69 @@ def _plain(found, p):
 
 @contextlib.contextmanager
 def locked(folder):
-    """One change at a time in this process, and in this folder across processes, so that no edit is lost."""
-    with _one_at_a_time:
-        deadline = time.monotonic() + LOCK_SECONDS
-        while fcntl and folder is not None:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends when folder_of closes the descriptor
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ToolError("another process keeps the folder locked; nothing was changed") from None
-                time.sleep(0.005)
-            except OSError:  # a file system without locks
-                break
+    """One change at a time in this folder, so that no edit is lost: of threads and processes, if they lock it too.
+
+    Where there is no such lock (Windows, some network disks) it is one of the threads of this process alone.
+    """
+    deadline = time.monotonic() + LOCK_SECONDS
+    while not (among_all := _try_lock(folder)) and among_all is not None:
+        if time.monotonic() > deadline:
+            raise ToolError("somebody else keeps the folder locked; nothing was changed, try again")
+        time.sleep(0.005)
+    with contextlib.nullcontext() if among_all else _one_at_a_time:
         yield
 
 
-def replace(folder, name, data, p, seen=None):
+def _try_lock(folder):
+    """Whether the folder is locked now; None if it cannot be. It ends when opened_parent closes the descriptor."""
+    if fcntl is None or folder is None:
+        return None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
+
+
+def replace(folder, name, data, p, seen=None) -> list[str]:
     """Put `data` in the place of the file at once, or leave the old one whole: a draft beside it takes its name.
 
-    Mode and owner stay. `seen` is the os.stat_result of what the data was made from: if the file is another one by
-    now, ToolError.
+    Mode and owner stay. Where a draft cannot take the name, or cannot get the owner, the file itself is written; the
+    notes that are returned say so. `seen` is the os.stat_result of what the data was made from: if the file is another
+    one by now, ToolError.
     """
     old = None
-    with contextlib.suppress(FileNotFoundError):
+    try:
         descriptor = open_file(folder, name, p, os.O_WRONLY)  # a read-only file refuses here
         old = os.fstat(descriptor)
         os.close(descriptor)
-    draft = os.path.join(os.path.dirname(name), f".draft-{secrets.token_hex(8)}")
+    except FileNotFoundError:
+        parent = os.stat(os.path.dirname(name)) if folder is None else os.fstat(folder)
+        if is_kept_name(parent, os.path.basename(name)):
+            raise ToolError(KEPT.format(p)) from None
+    try:
+        _rename_draft(folder, name, data, p, old, seen)
+    except OSError as error:
+        if old is None or error.errno not in IN_PLACE:
+            raise
+        _overwrite(folder, name, data, p, seen or old)
+        return [f"written into the file itself, for a new one could not take its place: {error.strerror}"]
+    return []
+
+
+def _rename_draft(folder, name, data, p, old, seen):
+    draft = os.path.join(os.path.dirname(name), f".draft-{token_hex(8)}")
     mode = 0o600 if old else 0o666  # nobody else reads it before it has the mode of the old file
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW, mode, dir_fd=folder)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(descriptor)  # else a power cut may leave the new name on an empty file
             if old:
                 _take_after(descriptor, old)
         if seen and _identity(seen) != _identity(os.stat(name, dir_fd=folder, follow_symlinks=False)):
-            raise ToolError(f"{p!r} was changed by somebody else meanwhile; read it again")
+            raise ToolError(CHANGED.format(p))
         os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -110,11 +144,36 @@ def replace(folder, name, data, p, seen=None):
 
 
 def _take_after(descriptor, old):
-    if hasattr(os, "fchown"):
-        with contextlib.suppress(OSError):  # only root may give files away
-            os.fchown(descriptor, old.st_uid, old.st_gid)
+    new = os.fstat(descriptor)
+    if hasattr(os, "fchown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        os.fchown(descriptor, old.st_uid, old.st_gid)  # only root may give files away
     if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode != old.st_mode:  # some disks know one mode only
         os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _overwrite(folder, name, data, p, expected):
+    """Write into the file itself, which keeps all that it is but its bytes. Whatever goes wrong, the old bytes return.
+
+    Only a kill in the middle leaves a mixture. The system takes set-uid and set-gid away, as from each file that
+    somebody else than root writes to.
+    """
+    with open(open_file(folder, name, p, os.O_RDWR), "r+b", buffering=0) as file:
+        if _identity(os.fstat(file.fileno())) != _identity(expected):
+            raise ToolError(CHANGED.format(p))
+        before = file.read()
+        try:
+            _write_all(file, data)
+        except BaseException:
+            _write_all(file, before)
+            raise
+
+
+def _write_all(file, data):
+    file.seek(0)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate(len(data))
 
 
 def _identity(found):
