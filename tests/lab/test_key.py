@@ -254,7 +254,7 @@ LONG = [{"role": "user", "content": "\n".join(["x" * (590 - n) + KEY + "y" * 50 
     [
         lambda: show.show_messages(HISTORY),
         lambda: show.show_messages(LONG),
-        lambda: show.show_messages(user("x" * 70 + KEY + "\n" * 20)),  # its beginning is what is shown folded
+        lambda: show.show_messages(user("x" * 45 + KEY + "\n" * 20)),  # its beginning is what is shown folded
         lambda: show.show_messages([{"role": "user", "content": [{"type": KEY, "x": KEY}], KEY: KEY}, KEY]),
         lambda: show.show_diff(HISTORY, LONG),
         lambda: show.show_table([KEY, "b"], [[SAYS, {KEY: 1}]]),
