@@ -200,7 +200,8 @@ class TerminalChat:
                 self.open = True
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
-            self.say(_indent(rows.arguments(data["input"])))
+            asked = page.printable(rows.arguments(data["input"]), everything=True)  # what will run, to the last joiner
+            self.say(_indent(asked))
         elif kind == "tool_result":
             lines = rows.inner(data["content"]).rstrip("\n").split("\n")
             more = [f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
@@ -208,7 +209,7 @@ class TerminalChat:
             self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
         elif kind == "question":
             try:
-                said = self.ask(f"Run {data['name']}? y(es), n(o), a(lways): ").strip().lower()
+                said = self.ask(f"Run {page.printable(data['name'])}? y(es), n(o), a(lways): ").strip().lower()
             except EOFError:
                 self.session.decide(False, "Not run: nobody is there to allow it.")
             else:
@@ -243,7 +244,7 @@ class TerminalChat:
             self.say(f"{name} exists and stays as it is: choose another name.", RED)
         else:
             try:
-                path.write_text(rows.to_text(self.messages, indent=2) + "\n", encoding="utf-8")
+                path.write_bytes((rows.to_text(self.messages, indent=2) + "\n").encode("utf-8", "backslashreplace"))
             except OSError as error:
                 self.say(f"{name} cannot be written: {error.strerror}.", RED)
             else:

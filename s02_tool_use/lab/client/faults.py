@@ -4,6 +4,8 @@ Told by status and by class name: this module never imports the SDK. And `printa
 outside goes that a person is shown.
 """
 
+import re
+
 from ...calls.secrets import cut, held
 
 _WAIT = "Wait a moment, then send it again."
@@ -65,21 +67,61 @@ def _host(client):
     return str(getattr(getattr(client, "base_url", None), "netloc", b"?"), "ascii", "replace")
 
 
-# Control characters become their own pictures, so that they are seen and change nothing. A lone half of a pair of
-# surrogates could not even be sent to the browser.
+# Control characters become their own pictures, so that they are seen and change nothing.
 _PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 0x2421}
 
+# What is not seen, or moves what is seen, is drawn by its number, such as <U+202E>: the second control characters,
+# U+2028 and U+2029, marks and overrides of direction, and what Unicode calls default ignorable (DerivedCoreProperties).
+_HIDDEN = (
+    "\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Some of it is spelling, and stays where it does what it is for: a joiner between two emoji, or two letters of a script
+# that has joiners (Arabic to Sinhala), and a variation selector behind an emoji, in a keycap or behind an ideograph.
+_EMOJI = "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2934\u2935\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+_EMOJI += "\U0001f000-\U0001faff"
+_LETTERS = "\u0620-\u08ff\u0900-\u0dff\ufb50-\ufdff\ufe70-\ufefc"
+_IDEOGRAPHS = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SPELLING = "|".join(
+    (
+        f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])",
+        f"(?<=[{_LETTERS}])[\u200c\u200d](?=[{_LETTERS}])",
+        f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]",
+        "(?<=[0-9#*])\ufe0f(?=\u20e3)",
+        f"(?<=[{_IDEOGRAPHS}])[\ufe00-\ufe02\U000e0100-\U000e01ef]",
+    )
+)
+_MARKED = re.compile(f"(?=[{_HIDDEN}])(?:{_SPELLING}|(.))")
+_ALL_MARKED = re.compile(f"([{_HIDDEN}])")
+_UNSETTLED = re.compile(f'(?:[^{_HIDDEN}][{_HIDDEN}]+)*[^\x00-"$-)+-/:-\x7f{_HIDDEN}][{_HIDDEN}]*\\Z')
 
-def printable(text):
-    """`text` without a key, and with nothing in it that a terminal obeys or that cannot be written as UTF-8."""
+
+def as_number(character):
+    return f"<U+{ord(character):04X}>"
+
+
+def printable(text, *, everything=False, mark=as_number):
+    """`text` without a key, and with nothing in it that a terminal obeys, that hides or moves what a person reads, or
+    that cannot be written as UTF-8.
+
+    everything: marks joiners too, for what a person is asked to allow. mark: draws a hidden character.
+    """
     text = cut(text).replace("\r\n", "\n").translate(_PICTURES)
+    if not text.isascii():
+        pattern = _ALL_MARKED if everything else _MARKED
+        text = pattern.sub(lambda found: mark(found[1]) if found[1] else found[0], text)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def shown_so_far(text):
-    """A text that is still arriving, as (what can be shown of it, what waits for the rest: it may begin a key)."""
+    """A text that is still arriving, as (what can be shown of it, what waits for the rest).
+
+    What may begin a key waits, and so does a last character that may be joined to the next one.
+    """
     text = cut(text)
     ready = len(text) - held(text)
+    unsettled = _UNSETTLED.search(text, max(0, ready - 100), ready)
+    ready = unsettled.start() if unsettled else ready
     return text[:ready], text[ready:]
 
 

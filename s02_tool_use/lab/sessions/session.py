@@ -137,7 +137,7 @@ class _ChatTurn:
     def __init__(self, session, prompt):
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
-        self.results, self.waiting = [], ""  # of the calls of the last reply; what may begin a key, and is not shown
+        self.results, self.waiting = [], ""  # of the calls of the last reply; what is not shown yet
         self.question, self.verdict, self.refusal, self.decided = None, False, NOT_ALLOWED, threading.Event()
         self.job, self.stopping, self.over = None, False, threading.Event()
 

@@ -5,7 +5,7 @@ No script, no style sheet, no ground and no text colour of its own: readable on 
 
 import html
 
-from ..client.faults import printable, shorten
+from ..client.faults import as_number, printable, shorten
 
 # White on each of these is readable (at least 4.5 to 1), and each stands out as a line on white and on black.
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
@@ -22,7 +22,7 @@ class Page:
     """What a cell shows: `_repr_html_` in a notebook, `repr` in a terminal and in the tests."""
 
     def __init__(self, text: str, html: str) -> None:
-        self.text, self.html = printable(text), printable(html)
+        self.text, self.html = printable(text), drawable(html)
 
     def __repr__(self) -> str:
         return self.text
@@ -32,8 +32,13 @@ class Page:
 
 
 def escape(text: object) -> str:
-    """Text that stays text inside HTML, a `<script>` included."""
-    return html.escape(str(text))
+    """Text that stays text inside HTML, a `<script>` included, with all that `printable` draws."""
+    return html.escape(printable(str(text)))
+
+
+def drawable(html: str) -> str:
+    """`printable` for HTML in which all text has been escaped."""
+    return printable(html, mark=lambda character: f"&lt;{as_number(character)[1:-1]}&gt;")
 
 
 def badge(text: str, colour: str) -> str:

@@ -98,7 +98,7 @@ class Chat(Panel):
     @guarded
     def _export(self):
         text = rows.to_text(self.session.messages, indent=2) + "\n"
-        data = base64.b64encode(page.printable(text).encode()).decode()
+        data = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode()
         name = "conversation.json"
         self.link.draw(f'<a download="{name}" href="data:application/json;base64,{data}">Download {name}</a>')
 
@@ -147,7 +147,8 @@ class Chat(Panel):
 
     def _on_question(self, block):
         asks = f"The agent wants to run <b>{page.escape(block['name'])}</b>:"
-        body = page.code(rows.arguments(block["input"]))
+        asked = page.printable(rows.arguments(block["input"]), everything=True)  # what will run, to the last joiner
+        body = page.code(asked, fold=len(asked) + 1)
         self.asked.draw(f'<div role="alert">{asks}{body}</div>')
         self._draw()
 

@@ -163,7 +163,7 @@ class Drawing(ipywidgets.HTML):
 
     def draw(self, shown):
         """Show this in the place of what is there. The lines are set as in text, not as far apart as controls."""
-        drawn = page.printable(getattr(shown, "html", shown))
+        drawn = page.drawable(getattr(shown, "html", shown))
         self.value = f'<div style="line-height:1.45">{drawn}</div>' if drawn else ""
 
 
