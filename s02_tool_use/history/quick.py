@@ -5,9 +5,9 @@ normalize_messages does the same without it, in several times the time: tests/hi
 
 import contextlib
 import gc
+from itertools import pairwise
 
 from .fields import THINKING, NotJson, as_json
-from .ids import all_legal
 from .turns import merge_neighbours
 
 _OF_ASSISTANT = {"text"} | THINKING
@@ -93,7 +93,7 @@ def is_right(messages):
     An assistant's turn ends in its calls; the user's next turn begins with their results, one for each, in any order.
     Every call has a legal id of its own. No message ends in thinking. When in doubt, no: then all is taken apart.
     """
-    before, kind, waiting, ids = None, None, set(), []
+    before, kind, waiting, called = None, None, set(), set()
     for message in messages:
         role, content = message["role"], message["content"]
         if not content or kind in THINKING or role != before and role == "assistant" and waiting:
@@ -107,8 +107,11 @@ def is_right(messages):
             for block in content:
                 kind = block["type"]
                 if kind == "tool_use":
-                    waiting.add(block["id"])
-                    ids.append(block["id"])
+                    id = block["id"]
+                    if id in called or not id.isascii() or not id.replace("_", "").replace("-", "").isalnum():
+                        return False
+                    called.add(id)
+                    waiting.add(id)
                 elif waiting or kind not in _OF_ASSISTANT:
                     return False
         else:
@@ -118,15 +121,15 @@ def is_right(messages):
                     waiting.remove(block["tool_use_id"])
                 elif waiting or kind not in _OF_USER:
                     return False
-    return not waiting and kind not in THINKING and len(set(ids)) == len(ids) and all_legal(ids)
+    return not waiting and kind not in THINKING
 
 
 def right_copy(messages, log):
     """A copy of a list that has nothing to fix, or nothing but neighbours to merge; None if there is more to do.
 
-    Each copy is looked at while it is in the processor's cache.
+    Each message is copied and looked at while it is in the processor's cache.
     """
-    copies = []
+    copies, roles = [], []
 
     def usual_ones():
         for message in messages:
@@ -134,10 +137,13 @@ def right_copy(messages, log):
             if copy is None:
                 return
             copies.append(copy)
+            roles.append(copy["role"])
             yield copy
 
     try:
-        right = is_right(usual_ones()) and len(copies) == len(messages) > 0 and copies[-1]["role"] == "user"
+        right = is_right(usual_ones()) and len(copies) == len(messages) and roles[-1:] == ["user"]
     except (NotJson, RecursionError):
         return None
-    return merge_neighbours(copies, log) if right else None
+    if not right or all(one != other for one, other in pairwise(roles)):
+        return copies if right else None
+    return merge_neighbours(copies, log)

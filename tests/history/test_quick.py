@@ -4,6 +4,7 @@ import json
 from unittest.mock import patch
 
 import pytest
+from anthropic.types import TextBlock
 from benchmarks.bench_messages import broken, loop
 from histories import blocks_of_anything, histories, many, right_histories
 from hypothesis import given
@@ -39,6 +40,70 @@ def assert_the_same(history, **options):
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_reported_history_comes_out_the_same(case, options):
     assert_the_same(case["messages"], **options)
+
+
+def call(id, **more):
+    return {"type": "tool_use", "id": id, "name": "bash", "input": {"n": [1]}, **more}
+
+
+def result(id, content="out", **more):
+    return {"type": "tool_result", "tool_use_id": id, "content": content, **more}
+
+
+def text(words):
+    return {"type": "text", "text": words}
+
+
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+# Turns, the assistant's first, as the loop makes them or nearly so.
+TURNS = {
+    "usual": [[THINKING, text("I look."), call("a", caller={"type": "direct"})], [result("a", [text("out")])]],
+    "a failed call": [[call("a")], [result("a", "no", is_error=True)]],
+    "empty results": [[call("a"), call("b")], [result("b", []), result("a", "")]],
+    "an empty error": [[call("a")], [result("a", "", is_error=True)]],
+    "an empty list as an error": [[call("a")], [result("a", [], is_error=True)]],
+    "a blank part": [[call("a")], [result("a", [text(" "), text("out")])]],
+    "a part with a field too many": [[call("a")], [result("a", [{**text("out"), "n": 1}])]],
+    "a part that is a string": [[call("a")], [result("a", ["out"])]],
+    "a blank text": [[text("\n"), call("a")], [result("a")]],
+    "a caller that is code": [[call("a", caller={"type": "code_execution_20260120", "tool_id": "s"})], [result("a")]],
+    "an unknown caller": [[call("a", caller={"type": "elsewhere"})], [result("a")]],
+    "no caller": [[call("a", caller=None)], [result("a")]],
+    "a field too many": [[call("a", n=1)], [result("a", n=1)]],
+    "a name that is too long": [[call("a", name="n" * 201)], [result("a")]],
+    "arguments in a string": [[call("a", input="{}")], [result("a")]],
+    "arguments that are not JSON": [[call("a", input={"n": float("nan")})], [result("a")]],
+    "a letter that ids may not have": [[call("é")], [result("é")]],
+    "an id of signs": [[call("_-_")], [result("_-_")]],
+    "an empty id": [[call("")], [result("")]],
+    "one id twice": [[call("a")], [result("a")], [call("a")], [result("a")]],
+    "a result a turn too late": [[call("a"), call("b")], [result("a")], [call("c")], [result("b"), result("c")]],
+    "a text before a result": [[call("a")], [text("Wait."), result("a")]],
+    "a text behind a call": [[call("a"), text("I look.")], [result("a")]],
+    "thinking without a signature": [[{**THINKING, "signature": ""}, call("a")], [result("a")]],
+    "thinking at the end": [[text("I look."), THINKING], [text("Go on.")]],
+    "an answer at the end": [[call("a")], [result("a")], [text("Done.")]],
+    "a marker": [[call("a")], [{**result("a"), "cache_control": {"type": "ephemeral"}}]],
+    "an SDK object": [[TextBlock(type="text", text="I look."), call("a")], [result("a")]],
+}
+
+
+@pytest.mark.parametrize("turns", TURNS.values(), ids=TURNS)
+def test_what_is_usual_or_nearly_so_comes_out_the_same_and_shares_nothing_with_the_input(turns):
+    roles = ["assistant", "user"] * len(turns)
+    history = [{"role": "user", "content": "Go."}]
+    history += [{"role": role, "content": blocks} for role, blocks in zip(roles, turns, strict=False)]
+    assert_the_same(history)
+    given = set(map(id, containers(history)))
+    assert not [part for part in containers(normalize_messages(history)) if id(part) in given]
+
+
+def containers(value):
+    """All lists and dicts in it, itself too."""
+    if isinstance(value, (list, dict)):
+        yield value
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from containers(item)
 
 
 @many
