@@ -7,6 +7,7 @@ import importlib
 import sys
 
 _HOME = {
+    "PASSES": "messages",
     "TOOLS": "dispatch",
     "TOOL_HANDLERS": "dispatch",
     "ToolError": "calls.results",

@@ -91,7 +91,7 @@ def limit_markers(messages, log):
 
 
 def end_with_user(messages, log, prefill):
-    """Rules R6, R7: today's models answer the user. Older ones go on with a text that no white space ends."""
+    """Rules R6, R7: today's models answer the user. Older ones go on with a text that does not end in a space."""
     last = messages[-1] if messages else None
     if last and (last["role"] == "user" or is_paused(last)):
         return
