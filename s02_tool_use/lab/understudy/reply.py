@@ -2,9 +2,10 @@
 
 The way of a request: what was asked for last (Asked, below) is cut into clauses (prompt.py), each clause gets the plan
 of the first intent that fits (intents.py), the plan says what to call next or what to answer (plans.py, fix_test.py),
-and toolbox.py knows which of the offered tools can do that.
+toolbox.py knows which of the offered tools can do that, and values.py what to send to one that nobody here knows.
 """
 
+import json
 import re
 from typing import Any
 
@@ -14,6 +15,7 @@ from .plans import Plan
 from .prompt import paths_in, speaks_chinese
 from .scripted import Scripted
 from .toolbox import Call, Result, Toolbox
+from .values import fitting
 
 __all__ = ["Scripted", "Understudy"]
 
@@ -40,7 +42,19 @@ class Understudy:
             text, calls = "", calls or [tools.forced(asked.prompt, asked.zh)]
         if choice.get("disable_parallel_tool_use"):
             calls = calls[:1]
-        return {"content": [*([{"type": "text", "text": text}] if text.strip() else []), *calls]}
+        wanted = (request.get("output_config") or {}).get("format")
+        if wanted and not calls:
+            text = json.dumps(fitting(wanted["schema"], text), ensure_ascii=False)
+        content = [*([{"type": "text", "text": text}] if text.strip() else []), *calls]
+        return {"content": [*thoughts(request.get("thinking") or {}, asked.zh), *content]}
+
+
+def thoughts(thinking: dict[str, Any], zh: bool) -> list[dict[str, Any]]:
+    """The thinking block of a request that turns thinking on."""
+    if thinking.get("type") != "enabled":
+        return []
+    said = "（这里没有模型在思考：替身按规则回答。）" if zh else "(No model thinks here: the understudy follows rules.)"
+    return [{"type": "thinking", "thinking": "" if thinking.get("display") == "omitted" else said}]
 
 
 def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:

@@ -1,14 +1,14 @@
 """The tools of one request, asked for by what is to be done: the call that reads a file, whatever that tool is called.
 
-What no tool does, bash does, if it is offered. Tools that a learner added are found by their names and descriptions,
-and their arguments are filled with the words of the prompt.
+What no tool does, bash does, if it is offered. Tools that a learner added are found by their names and descriptions.
 """
 
 import re
 import shlex
 from typing import Any, NamedTuple
 
-from .prompt import Clause, quoted
+from .prompt import Clause
+from .values import arguments_for, fitting
 
 Call = dict[str, Any]  # {"type": "tool_use", "name", "input"}
 
@@ -24,6 +24,7 @@ class Ability(NamedTuple):
     names: tuple[str, ...]  # of tools that do it
     values: dict[str, tuple[str, ...]]  # for each value that it takes the names under which a schema may ask for it
     does: tuple[str, str]  # "I need a tool that ...", in English and in Chinese
+    described: str  # how a description says it: for a tool of another name, where bash is not offered
     in_bash: str = ""  # the command that does it, where only bash is offered
 
 
@@ -37,20 +38,23 @@ END"""
 PATH: dict[str, tuple[str, ...]] = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
 ABILITIES = {
     "run": Ability(
-        names=("bash", "shell", "run_bash", "run_command", "terminal"),
+        names=("bash", "shell", "run_bash", "run_command", "execute_command", "run_shell_command", "terminal"),
         values={"command": ("command", "cmd")},
         does=("runs commands", "运行命令"),
+        described=r"\b(runs?|execut\w+)\b.*\b(commands?|shell|bash|terminal)\b",
     ),
     "read": Ability(
-        names=("read_file", "run_read", "read", "cat", "open_file", "view_file"),
+        names=("read_file", "run_read", "read", "cat", "open_file", "view_file", "read_text_file"),
         values=PATH,
         does=("reads files", "读文件"),
+        described=r"\breads?\b|\bcontents? of (a|the) file\b",
         in_bash="cat {path}",
     ),
     "write": Ability(
         names=("write_file", "run_write", "write", "create_file", "save_file"),
         values={**PATH, "content": ("content", "text", "contents")},
         does=("writes files", "写文件"),
+        described=r"\b(write|create|save)s?\b",
         in_bash="printf '%s' {content} > {path}",
     ),
     "edit": Ability(
@@ -62,28 +66,33 @@ ABILITIES = {
             "replace_all": ("replace_all",),
         },
         does=("edits files", "改文件"),
+        described=r"\b(edit|replace)s?\b",
     ),
     "files": Ability(
         names=("glob", "run_glob", "find_files", "glob_files"),
         values={"pattern": ("pattern", "glob")},
         does=("lists files", "列出文件"),
+        described=r"\b(glob|find|list)s?\b.*\bfiles?\b",
     ),
     "search": Ability(
         names=("grep", "search", "run_grep", "search_files", "search_text", "find_text", "code_search"),
         values={"text": ("pattern", "text", "query", "regex", "search", "needle", "string")},
         does=("searches files", "搜索文件"),
+        described=r"\b(search|grep)(es)?\b.*\bfiles?\b",
         in_bash="grep -rnIF -- {text} .",
     ),
     "count_lines": Ability(
         names=("count_lines", "line_count", "wc", "lines"),
         values=PATH,
         does=("counts lines", "数行数"),
+        described=r"\bcounts?\b.*\blines\b",
         in_bash="wc -l {path}",
     ),
     "count_words": Ability(
         names=("count_words", "word_count", "words"),
         values=PATH,
         does=("counts words", "数单词"),
+        described=r"\bcounts?\b.*\bwords\b",
         in_bash="wc -w {path}",
     ),
 }
@@ -122,6 +131,8 @@ class Toolbox:
             schema = tool.get("input_schema", BUILT_IN.get(tool.get("type")))
             if schema is not None and choice.get("type") != "none" and choice.get("name") in (None, tool["name"]):
                 self.tools[tool["name"]] = {**tool, "input_schema": schema}
+        plain = {plain_name(name): name for name in reversed(self.tools)}
+        self._by_name = plain | {name: name for name in self.tools}
 
     def __bool__(self) -> bool:
         return bool(self.tools)
@@ -139,25 +150,37 @@ class Toolbox:
         """The call that does it. `own=False` passes over a learner's tool."""
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
-        for name in ABILITIES[ability].names:
-            if name in self.tools and (own or name in STANDARD):
-                arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, asked)
-                if arguments is not None:
-                    return call_of(name, arguments)
+        names = [name for name in ABILITIES[ability].names if own or name in STANDARD]
+        if call := self._first_that_takes(
+            [self._by_name[name] for name in names if name in self._by_name], ability, asked
+        ):
+            return call
         if ability != "run" and self.can("run"):
             return self.call("run", command=_in_bash(ability, values))
+        described = re.compile(ABILITIES[ability].described, re.I | re.S)
+        names = [name for name, tool in self.tools.items() if own and described.search(_said_of(tool))]
+        if call := self._first_that_takes(names, ability, asked):
+            return call
         if ability in ("count_lines", "count_words"):  # what was read can be counted
             return self.call("read", path=values["path"])
         raise Missing(ability)
 
+    def _first_that_takes(self, names: list[str], ability: str, values: dict[str, Any]) -> Call | None:
+        for name in names:
+            arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, values)
+            if arguments is not None:
+                return call_of(name, arguments)
+        return None
+
     def does(self, ability: str, call: Call) -> bool:
         """True if the call is to a tool whose own work this is, and not to bash or another way around."""
-        return call["name"] in ABILITIES[ability].names
+        return plain_name(call["name"]) in ABILITIES[ability].names
 
     # Tools of the learner's
 
     def own_tools(self) -> dict[str, dict[str, Any]]:
-        return {name: tool for name, tool in self.tools.items() if name not in STANDARD}
+        usual = {name for ability in ("run", "read", "write", "edit", "files") for name in ABILITIES[ability].names}
+        return {name: tool for name, tool in self.tools.items() if plain_name(name) not in usual}
 
     def fitting(self, text: str) -> str | None:
         """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
@@ -185,11 +208,18 @@ class Toolbox:
         name = self.fitting(prompt) or self.described(prompt) or next(iter(self.tools))
         schema = self.tools[name]["input_schema"]
         arguments = arguments_for(schema, Clause(prompt, self, zh))
-        if name in ABILITIES["run"].names:  # the words of a prompt are not run as a program
+        if plain_name(name) in ABILITIES["run"].names:  # the words of a prompt are not run as a program
             arguments, prompt = {}, f"echo {shlex.quote(prompt)}"
-        offered = schema.get("properties") or {}
-        rest = {key: anything(offered.get(key), prompt) for key in schema.get("required") or []}
-        return call_of(name, rest | arguments)
+        return call_of(name, fitting(schema, prompt) | arguments)
+
+
+def plain_name(name: str) -> str:
+    """A name as ABILITIES spells it: Read, mcp__files__read -> read."""
+    return name.lower().rpartition("__")[2]
+
+
+def _said_of(tool: dict[str, Any]) -> str:
+    return f"{tool['name'].replace('_', ' ')}: {tool.get('description', '')}"
 
 
 def call_of(name: str, arguments: dict[str, Any]) -> Call:
@@ -230,66 +260,3 @@ def _words(text):
         word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words if not FILLER.fullmatch(word)
     }
     return words | {"count"} if "many" in words or "number" in words else words
-
-
-# What to send to a tool that nobody here knows
-
-CONTAINING = r"(?:\bcontain(?:s|ing)?|\bmatching|\bwith the (?:word|text)|包含)\s*(\S.*)"
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
-
-
-def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
-    """The arguments that a clause has for a tool: file names, quotations, numbers, what follows a preposition."""
-    required = schema.get("required") or []
-    paths = list(clause.paths_or_known)
-    texts = [text for text in quoted(clause.text) if text not in paths]
-    numbers = NUMBER.findall(clause.text)
-    arguments: dict[str, Any] = {}
-    value: Any
-    for name, wanted in (schema.get("properties") or {}).items():
-        kind, value = kind_of(wanted), None
-        if isinstance(wanted, dict) and "enum" in wanted:
-            value = next((option for option in wanted["enum"] if str(option).lower() in clause.text.lower()), None)
-        elif kind in ("integer", "number") and numbers:
-            number = float(numbers.pop(0))
-            value = int(number) if kind == "integer" or number.is_integer() else number
-        elif kind == "boolean" and name in required:
-            value = True
-        elif kind == "array":
-            value = paths or texts or None
-        elif kind == "string" and re.search(r"path|file", name):
-            value = paths.pop(0) if paths else None
-        elif kind == "string" and texts:
-            value = texts.pop(0)
-        elif kind == "string" and (text := clause.has(CONTAINING)):
-            value = text[1].strip(" .?!")
-        elif kind == "string" and name in required:
-            value = thing_named(clause, name) or (paths.pop(0) if paths else None)
-        if value is not None:
-            arguments[name] = value
-    return arguments
-
-
-def kind_of(schema):
-    """The JSON type that a property asks for; a string if it does not say."""
-    kind = schema.get("type", "string") if isinstance(schema, dict) else "string"
-    return next((one for one in kind if one != "null"), "string") if isinstance(kind, list) else kind
-
-
-def thing_named(clause, name):
-    """ "the weather in Paris" -> Paris: what follows the parameter's own name or a preposition, else the last word."""
-    text = clause.text.rstrip(" .?!。？！")
-    own_name = rf"\b{re.escape(name)}\s*(?:of |is |to |=|:)?\s*(\S.*)"
-    preposition = r"\b(?:in|of|for|at|from|about|to|named|called)\s+(?:the\s+)?(\S.*)"
-    match = re.search(own_name, text, re.I) or re.search(preposition, text, re.I)
-    if match:
-        return match[1].strip()
-    words = re.findall(r"[\w.@-]+", text)
-    return words[-1] if len(words) > 1 else None
-
-
-def anything(schema, text):
-    """A value of the type that a property asks for, for want of a better one."""
-    if isinstance(schema, dict) and schema.get("enum"):
-        return schema["enum"][0]
-    return {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}.get(kind_of(schema), text)

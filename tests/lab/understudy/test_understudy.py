@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -493,6 +494,93 @@ def test_a_forced_tool_is_called_in_each_reply_and_without_a_word_before(prompt,
         talk.messages.append({"role": "user", "content": results})
 
 
+NESTED = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer", "minimum": 3, "maximum": 5},
+        "share": {"type": "number", "exclusiveMaximum": 1},
+        "when": {"type": "string", "format": "date"},
+        "code": {"type": "string", "minLength": 20, "maxLength": 22},
+        "kind": {"anyOf": [{"type": "null"}, {"const": "tea"}]},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2},
+        "owner": {"allOf": [{"$ref": "#/$defs/Owner"}]},
+        "old": {"type": ["null", "boolean"]},
+        "rest": {"type": "null"},
+        "free": True,
+    },
+    "$defs": {"Owner": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+    "additionalProperties": False,
+}
+NESTED["required"] = list(NESTED["properties"])
+
+
+def test_forced_arguments_fit_the_schema():
+    talk = Talk([{"name": "order", "input_schema": NESTED}], tool_choice={"type": "any"})
+    talk.messages = [{"role": "user", "content": "Hello"}]
+    jsonschema.Draft202012Validator(NESTED).validate(talk.step()[-1]["input"])
+
+
+def test_an_answer_in_a_form_that_was_asked_for_has_that_form(sample):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
+    form = {"type": "json_schema", "schema": {**schema, "required": ["n", "text"], "additionalProperties": False}}
+    said = json.loads(Talk(output_config={"format": form}).say("How many Python files are here?"))
+    assert said == {"n": 3, "text": "There are 3 Python files here: orders.py, report.py, test_orders.py."}
+
+
+def test_thinking_that_was_asked_for_says_that_nobody_thinks(sample):
+    talk = Talk(thinking={"type": "enabled", "budget_tokens": 1024})
+    talk.messages = [{"role": "user", "content": "Hello"}]
+    thought, text = talk.step()
+    assert thought == {"type": "thinking", "thinking": "(No model thinks here: the understudy follows rules.)"}
+    assert text["type"] == "text"
+
+
+OTHER_NAMES = {
+    "a coding agent's": [
+        tool("Bash", "", ("command",)),
+        tool("Read", "", ("file_path",)),
+        tool("Write", "", ("file_path", "content")),
+        tool("Edit", "", ("file_path", "old_string", "new_string")),
+        tool("Glob", "", ("pattern",)),
+    ],
+    "an MCP server's": [
+        tool("mcp__os__execute_command", "", ("command",)),
+        tool("mcp__fs__read_text_file", "", ("path",)),
+        tool("mcp__fs__write_file", "", ("path", "content")),
+        tool("mcp__fs__edit", "", ("path", "old", "new")),
+        tool("mcp__fs__find_files", "", ("pattern",)),
+    ],
+    "known by what is said of them": [
+        tool("sh2", "Executes a shell command.", ("cmd",)),
+        tool("peek", "Reads a file.", ("filename",)),
+        tool("put", "Create a file, or write it again.", ("filename", "text")),
+        tool("swap", "Replaces a text in a file.", ("filename", "old", "new")),
+        tool("look", "Find the files that a pattern names.", ("glob",)),
+    ],
+}
+
+
+@pytest.mark.parametrize("tools", OTHER_NAMES.values(), ids=OTHER_NAMES)
+@pytest.mark.parametrize(
+    ("number", "prompt"),
+    [
+        (0, "Run `ls`"),
+        (1, "Read README.md"),
+        (2, "Write a file a.txt with the text hi"),
+        (3, "Replace 'tea' by 'coffee' in README.md"),
+        (4, "List the files"),
+    ],
+)
+def test_a_tool_of_another_name_is_known_for_what_it_does(tools, number, prompt):
+    offered = [tools[number]]
+    talk = Talk(offered)
+    talk.messages = [{"role": "user", "content": prompt}]
+    (call,) = [block for block in talk.step() if block["type"] == "tool_use"]
+    assert call["name"] == offered[0]["name"]
+    assert set(call["input"]) == set(offered[0]["input_schema"]["required"])
+    assert "" not in call["input"].values()
+
+
 def test_the_course_s_tools_under_other_names_are_used_too(sample):
     renamed = [tool("run_read"), tool("run_glob", required=("pattern",))]
     handlers = {"run_read": TOOL_HANDLERS["read_file"], "run_glob": TOOL_HANDLERS["glob"]}
@@ -568,6 +656,30 @@ def test_whatever_is_asked_it_calls_only_what_is_offered_and_comes_to_an_end(dat
         ]
         messages += [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
     raise AssertionError(f"no end: {messages[0]}")
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_whatever_is_asked_tool_choice_is_obeyed(data):
+    draw = data.draw
+    offered = draw(st.lists(st.sampled_from(TOOLS), unique_by=lambda one: one["name"], min_size=1))
+    offered.append({"name": "use", "description": "Get the weather", "input_schema": draw(st.sampled_from(SCHEMAS))})
+    names = [one["name"] for one in offered]
+    messages = [{"role": "user", "content": " ".join(draw(st.lists(st.sampled_from(WORDS.split(" ")), max_size=14)))}]
+    for turn in range(3):
+        kind, alone = draw(st.sampled_from(["none", "auto", "any", "tool"])), draw(st.booleans())
+        choice = {"type": kind} | ({"disable_parallel_tool_use": alone} if kind != "none" else {})
+        choice |= {"name": draw(st.sampled_from(names))} if kind == "tool" else {}
+        request = {"model": "m", "messages": messages, "tools": offered, "tool_choice": choice}
+        content = Understudy().reply(request)["content"]
+        calls = [{**block, "id": f"toolu_{turn}_{n}"} for n, block in enumerate(content) if block["type"] == "tool_use"]
+        assert {call["name"] for call in calls} <= ({choice["name"]} if kind == "tool" else set(names))
+        assert bool(calls) if kind in ("any", "tool") else not (calls and kind == "none")
+        assert len(content) == len(calls) or kind in ("none", "auto")
+        assert len(calls) <= 1 or not alone
+        results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "ok"} for call in calls]
+        messages = [*messages, {"role": "assistant", "content": calls or content}]
+        messages.append({"role": "user", "content": results or "Go on: List the files"})
 
 
 @pytest.mark.parametrize("piece", ["-", "a/", "then ", "replace ", "what ", "项目", "' '", "test ", "read a.txt and "])
