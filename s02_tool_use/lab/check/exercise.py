@@ -119,8 +119,8 @@ class Exercise:
         trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), bool(function))
         try:
             return self._verdict(trial.lines())
-        except KeyboardInterrupt:
-            raise Stopped(f"{self.name}: stopped, and what it ran as well. Nothing was judged.") from None
+        except KeyboardInterrupt as error:
+            raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
 
     def _verdict(self, lines):
         verdict = Verdict(self.name, lines)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ... import workspace
-from ..sessions.job import PAUSE_SECONDS, Job
+from ..sessions.job import PAUSE_SECONDS, Job, Stopped
 
 DEADLINE_SECONDS = 3.0  # for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
@@ -41,6 +41,7 @@ class Outcome:
 def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
     """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
+    Ctrl-C, or the notebook's Stop, ends the call as the deadline does, and is raised as Stopped.
     A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
     trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
     deadline, which ends a call that waits for input.
@@ -55,18 +56,22 @@ def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
         job = Job(work)
         try:
             late = _wait(job, deadline)
-        finally:  # Ctrl-C and the notebook's Stop button too
-            if not job.done:
-                if stdin is not None:
-                    stdin.close()
-                    job.wait(PAUSE_SECONDS)  # what waited for input alone now ends by itself
-                # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there
-                # is a place that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
-                job.stop(exception=Enough, pause=0.01).join()
-    if late:
-        late += ": stopped" if job.done else ": stopped in vain, it still runs until the kernel is restarted"
-        return Outcome(late=late)
+        except KeyboardInterrupt:
+            raise Stopped(_end(job, stdin)) from None
+        if late:
+            return Outcome(late=f"{late}: {_end(job, stdin)}")
     return Outcome(job.value, job.error, printed=printed.getvalue())
+
+
+def _end(job, stdin):
+    """End the job, and say whether it did."""
+    if stdin is not None:
+        stdin.close()
+        job.wait(PAUSE_SECONDS)  # what waited for input alone now ends by itself
+    # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is a place
+    # that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
+    job.stop(exception=Enough, pause=0.01).join()
+    return "stopped" if job.done else "stopped in vain, it still runs until the kernel is restarted"
 
 
 def _wait(job, seconds):

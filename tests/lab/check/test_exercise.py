@@ -274,3 +274,19 @@ def test_ctrl_c_during_a_check_ends_the_learners_loop_too_and_is_one_sentence(ct
         time.sleep(0.01)
     assert stopped.value._render_traceback_() == [str(stopped.value)]
     assert workdir() == workspace
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_during_a_check_says_so_if_the_loop_cannot_be_ended(ctrl_c, workspace, monkeypatch):
+    monkeypatch.setattr("s02_tool_use.lab.sessions.job.GRACE_SECONDS", 0.1)
+    trial._memory()
+    begun, wake = threading.Event(), threading.Event()
+
+    def sleeps(n):
+        begun.set()
+        wake.wait()
+
+    ctrl_c(begun)
+    with pytest.raises(Stopped, match="in vain, it still runs until the kernel is restarted. Nothing was judged.$"):
+        doubled()(sleeps)
+    wake.set()
