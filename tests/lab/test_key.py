@@ -417,6 +417,15 @@ def test_a_recording_and_what_a_replay_says_hold_no_key(folder, capsys):
     holds_no_key([str(one.message) for one in caught] + departures(client) + [capsys.readouterr().out])
 
 
+def test_no_banner_holds_the_key_not_even_in_the_name_of_a_file(folder, capsys):
+    for _ in range(2):
+        connect(["x"], record=f"{KEY}.jsonl")[0].messages.create(model="m", max_tokens=9, messages=user())
+    connect(replay=f"{KEY}.jsonl")
+    printed = capsys.readouterr().out
+    holds_no_key(printed)
+    assert printed.count(CUT) == 3
+
+
 def test_a_recording_that_was_made_before_the_key_was_known_replays_without_it(folder, capsys):
     secrets._forms, known = (), secrets._forms
     (folder.parent / ".env").rename(folder.parent / "env")
