@@ -43,6 +43,7 @@ def main(argv):
             "Python 3.10 or newer is needed, this is {}.{}. Get one from https://www.python.org/downloads/ "
             "or from your system's packages and start with it, such as: python3.12 -m s02_tool_use"
         ).format(*sys.version_info)
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a folder's name may have letters that the terminal has not
     if argv[:1] in (["-h"], ["--help"]):
@@ -69,6 +70,18 @@ def main(argv):
     if name in ("lab", "test"):
         os.chdir(setup.ROOT)
     return become([python] + COMMANDS[name] + argv)
+
+
+def open_streams():
+    """Make a standard stream that whoever started us has closed the null device: else the next file gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)  # in case they are the same, dup2 leaves it closed to children
+            os.set_inheritable(number, True)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def become(command):

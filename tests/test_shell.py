@@ -6,12 +6,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_tool_cases import processes
+from waiting import processes, wait_until
 
 from s02_tool_use import ToolError, run_bash, use_workdir
 from s02_tool_use.bash.output import MAX_SHOWN_BYTES
@@ -195,13 +194,6 @@ def test_ctrl_c_in_a_terminal_reaches_the_kernel_alone(workspace, monkeypatch):
     monkeypatch.setenv("S02_SANDBOX", "off")  # where $PPID is the reaper
     sessions = run_bash("ps -o sid= -p $PPID; ps -o sid= -p $$").split()[:2]
     assert len({os.getsid(0), *map(int, sessions)}) == 3
-
-
-def wait_until(true, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_calls_from_threads_do_not_mix(bash):

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from waiting import processes
 
 CASES = json.loads((Path(__file__).parent / "data" / "tool_cases.json").read_text(encoding="utf-8"))["cases"]
 
@@ -136,16 +137,3 @@ def check_files(work, expect, report):
         assert (work / name).read_bytes() in [content(spec) for spec in specs], report
     for name in expect.get("absent", ()):
         assert not (work / name).exists(), report
-
-
-def processes(words):
-    """Running processes whose command line is `words`."""
-    wanted = words.encode().split() if words else None
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline") if words else ():
-        try:
-            if path.read_bytes().rstrip(b"\0").split(b"\0") == wanted:
-                found.append(path)
-        except OSError:
-            continue
-    return found

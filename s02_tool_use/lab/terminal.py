@@ -44,12 +44,14 @@ def main(argv=None):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         status = _run(_arguments(argv))
         sys.stdout.flush()
         return status
     except OSError as error:
-        if error.errno != (errno.EINVAL if sys.platform == "win32" else errno.EPIPE):  # nobody reads what we write
+        gone = (errno.EINVAL,) if sys.platform == "win32" else (errno.EPIPE, errno.EIO)  # EIO: no terminal any more
+        if error.errno not in gone:  # else nobody reads what we write
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python's own flush at the end must not fail again
         return 141  # what a shell reports for a program that a closed pipe has stopped

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from test_tool_cases import processes
+from waiting import processes, wait_until
 
 from s02_tool_use import run_bash
 from s02_tool_use.bash.process import shielded
@@ -25,13 +25,6 @@ def mode(request, monkeypatch, workspace):
     monkeypatch.setenv("S02_SANDBOX", request.param)
     run_bash("true")  # the sandbox is known to work from here on
     return request.param
-
-
-def wait_until(true, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 KERNEL = """

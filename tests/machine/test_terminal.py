@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anthropic
 import pytest
+from waiting import processes, wait_until
 
 from s02_tool_use import use_workdir
 from s02_tool_use.lab import terminal
@@ -368,7 +369,7 @@ def test_nothing_in_an_answer_or_a_result_gives_the_terminal_an_order(chat):
 class Screen:
     """The chat in a pseudo-terminal: type into it, wait for what it shows."""
 
-    def __init__(self, chat, *arguments):
+    def __init__(self, chat, *arguments, controlling=True):
         import pty
         import termios
 
@@ -380,7 +381,8 @@ class Screen:
             os.setsid()
             import fcntl
 
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            if controlling:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         self.child = chat.start(*arguments, stdin=slave, stdout=slave, stderr=slave, preexec_fn=own_terminal)
         os.close(slave)
@@ -468,10 +470,7 @@ def test_ctrl_c_stops_a_tool_a_question_and_an_answer_and_the_history_stays_vali
         screen.type("Wait.\r")
         screen.wait("a(lways):")
         screen.type("a\r")
-        end = time.monotonic() + PATIENCE
-        while not (run.folder / "started").exists():
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        wait_until((run.folder / "started").exists)
         screen.type("\x03")  # in the middle of a tool
         screen.wait("Stopped.")
         screen.wait("s02 >>")
@@ -501,28 +500,54 @@ def test_ctrl_c_stops_a_tool_a_question_and_an_answer_and_the_history_stays_vali
 
 @posix
 def test_one_prompt_asks_beside_stdout_and_ctrl_c_is_status_130(chat):
-    run = chat([bash("sleep 300")])
-    with Screen(run, "-p", "Wait.") as screen:
+    words = f"sleep 44{os.getpid()}"
+    with Screen(chat([bash(words)]), "-p", "Wait.") as screen:
         screen.wait("a(lways): ")
         screen.type("y\r")
-        time.sleep(0.5)
+        wait_until(lambda: processes(words))
         screen.type("\x03")
         screen.wait("Stopped.")
         assert screen.end() == 130
 
 
+HANGING_UP = {
+    "as it is": "",
+    "ignored": "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); ",  # as under nohup
+    "blocked": "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP}); ",
+}
+
+
 @posix
-@pytest.mark.parametrize("ignored", [False, True])
-def test_a_terminal_that_goes_away_takes_the_chat_with_it(chat, monkeypatch, ignored):
-    if ignored:  # as under nohup
-        monkeypatch.setattr(sys.modules[__name__], "CODE", f"import signal; signal.signal(1, signal.SIG_IGN); {CODE}")
-    run = chat([bash("sleep 300")])
+@pytest.mark.parametrize("first", HANGING_UP.values(), ids=HANGING_UP)
+def test_a_terminal_that_goes_away_takes_the_chat_with_it_and_what_it_runs(chat, monkeypatch, first):
+    monkeypatch.setattr(sys.modules[__name__], "CODE", first + CODE)
+    words = f"sleep 43{os.getpid()}"
+    run = chat([bash(words)])
     screen = Screen(run, "--yes")
     screen.wait("s02 >>")
     screen.type("Wait.\r")
-    screen.wait("sleep 300")
+    wait_until(lambda: processes(words))
     os.close(screen.master)
     assert screen.child.wait(PATIENCE) in (141, -signal.SIGHUP)
+    wait_until(lambda: not processes(words))
+
+
+@posix
+def test_a_terminal_that_goes_away_without_a_signal_ends_the_chat_at_its_prompt(chat):
+    with Screen(chat(), controlling=False) as screen:
+        screen.wait("s02 >>")
+        os.close(screen.master)
+        assert screen.child.wait(PATIENCE) == 141
+        screen.master = os.open(os.devnull, os.O_RDONLY)  # for the end of the test to close
+
+
+@posix
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_is_closed_is_no_error(closed, tmp_path):
+    line = f'exec "$0" -m s02_tool_use chat --offline --workdir "$1" -p Hello {closed}'
+    done = subprocess.run(["bash", "-c", line, sys.executable, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
 
 
 def test_the_help_names_every_option_and_exit_status(chat):
