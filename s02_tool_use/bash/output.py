@@ -19,21 +19,24 @@ NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 class Output(threading.Thread):
     """Reads a pipe to its end, in a thread of its own; `yes` for an hour takes no more memory than for a second.
 
-    `awaited` is a byte that comes before the output proper: `began` says whether it came; what stood before goes.
+    `awaited` is a byte that comes before the output proper: `began` is set when it came; what stood before goes.
     """
 
     def __init__(self, pipe, awaited=b""):
         super().__init__(daemon=True)
-        self.pipe, self.awaited, self.began = pipe, awaited, not awaited
+        self.pipe, self.awaited, self.began = pipe, awaited, threading.Event()
         self.size, self.head, self.tail = 0, b"", b""
+        if not awaited:
+            self.began.set()
         self.start()
 
     def run(self):
         with self.pipe:
             while piece := os.read(self.pipe.fileno(), 65536):
-                if not self.began and self.awaited in piece:
+                if not self.began.is_set() and self.awaited in piece:
                     piece = piece.partition(self.awaited)[2]
-                    self.began, self.size, self.head, self.tail = True, 0, b"", b""
+                    self.size, self.head, self.tail = 0, b"", b""
+                    self.began.set()
                 self._keep(piece)
 
     def _keep(self, piece):

@@ -3,9 +3,9 @@
 What starts it (bubblewrap, or the reaper where there is none) and what cleans up gets a clean environment and "/" as
 its folder, and reads no file that a command could have written; the command's variables are for the command alone.
 
-A kernel can be killed at any moment. Later its death is a signal to bwrap and to the reaper (PR_SET_PDEATHSIG); before
-they have asked for it nothing is run: the first thing that is said on the pipe says that all is in place, and when
-nobody is left to read it, saying it ends the rest.
+A kernel can be killed at any moment. Its death is a signal to bwrap, and by bwrap's death to what is inside, or to the
+reaper (PR_SET_PDEATHSIG), but not before each has asked for it. So the last to be started says that all is in place and
+waits for an answer. Only the thread that started the first gives one, and the signal comes at the end of that thread.
 """
 
 import _thread
@@ -34,9 +34,9 @@ PYTHON = os.path.realpath(sys.executable or "python3")
 REAPER = Path(reaper.__file__).read_text(encoding="utf-8")  # once: the file may be in the workspace
 
 # sh -c SCRIPT folder NAME=VALUE ... -- command argument ...
-SCRIPT = rf"""cd "$0" && printf '\{BEGAN[0]:03o}' || exit 1
+SCRIPT = rf"""cd "$0" && printf '\{BEGAN[0]:03o}' && read go || exit 1
 while [ "$1" != -- ]; do export "$1"; shift; done; shift
-%sexec "$@"
+%sexec "$@" </dev/null
 """
 # Where our parent ignores signals, or this thread holds some back. Not every env can do it.
 RESET = '/usr/bin/env --default-signal --help >/dev/null 2>&1 && set -- /usr/bin/env --default-signal "$@"\n'
@@ -102,7 +102,7 @@ def run(shell: list, command: bytes | str, work: str, seconds: float, wanted) ->
         finally:
             _end(process, boxed)
     output.join(1)  # what is in the pipe is read; somebody who could not be killed may hold it open for ever
-    if not output.began and not late:
+    if not output.began.is_set() and not late:
         raise ToolError(f"bash could not be started: {output.text().strip()}; is the workspace still there?")
     return Ended(output.text(), None if late else process.returncode, note)
 
@@ -122,7 +122,8 @@ def _start(arguments, files, work):
             arguments,
             cwd=work if ON_WINDOWS else "/",
             env=variables,
-            stdin=subprocess.DEVNULL,  # a command that reads would take the user's next line
+            bufsize=0,
+            stdin=subprocess.DEVNULL if ON_WINDOWS else subprocess.PIPE,  # never the user's next line
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # the same pipe, so that the order stays
             pass_fds=files,
@@ -151,12 +152,16 @@ def _libraries(work):
 
 
 def _ended(process, output, deadline, wanted):
-    """Wait; False when time ran out or nobody waits any more."""
+    """Let it begin, and wait; False when time ran out or nobody waits any more."""
     while process.poll() is None:
         left = min(deadline - time.monotonic(), SLICE_SECONDS)
         if left <= 0 or not wanted():
             return False
-        if output.is_alive():
+        if process.stdin and not process.stdin.closed:
+            if output.began.wait(left):
+                with contextlib.suppress(BrokenPipeError), process.stdin:
+                    process.stdin.write(b"\n")
+        elif output.is_alive():
             output.join(left)
         else:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -167,6 +172,8 @@ def _ended(process, output, deadline, wanted):
 def _end(process, boxed):
     """The shell's end is the end of all that it started; before that it is brought about from here."""
     deadline = time.monotonic() + reaper.KILL_SECONDS + 1
+    if process.stdin:
+        process.stdin.close()
     if process.poll() is None and ON_WINDOWS:
         subprocess.run(["taskkill", "/t", "/f", "/pid", str(process.pid)], capture_output=True, check=False)
     if not boxed:

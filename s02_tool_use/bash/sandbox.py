@@ -1,14 +1,16 @@
 """Where a command runs: inside bubblewrap if it works here, else with all the rights of whoever runs the notebook.
 
-Inside: the system and this Python read-only, the workspace writable, all else absent (home folders, this course, a .env
-outside the workspace), own processes, no network. S02_SANDBOX=auto|off|require and S02_SANDBOX_NETWORK=off|on in the
-environment change it. Left out: limits on memory, disk and processor.
+Inside: the system and this Python read-only, the workspace writable, all else absent (home folders, this course, the
+file that a key was read from), own processes, no network. S02_SANDBOX=auto|off|require and S02_SANDBOX_NETWORK=off|on
+in the environment change it. Left out: limits on memory, disk and processor.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
 
+from ..calls import secrets
 from ..calls.results import ToolError
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/store", "/gnu/store")
@@ -16,6 +18,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/sto
 PLACES = ("/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
 MODES = ("auto", "off", "require")
 TRIAL_SECONDS = 30
+MAX_ENTRIES = 100_000  # of the workspace, when a key's file has hard links: all are looked at, each time
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # What a command sees of our environment: an allow-list, since nobody can list all names of secrets.
@@ -51,13 +54,15 @@ def sandbox_status(work: str | os.PathLike[str] | None = None) -> tuple[bool, st
     Without `work` it is tried in the current folder. Only a success is remembered: the next trial may find more time.
     """
     try:
-        mode, network = _settings()
+        return _status(os.path.realpath(work or os.curdir), *_settings())
     except ToolError as error:
         return False, str(error)
+
+
+def _status(work, mode, network):
     if mode == "off":
         return False, "S02_SANDBOX=off: bash can reach whatever you can reach"
-    fault = _fault(os.path.realpath(work or os.curdir), network)
-    if fault:
+    if fault := _fault(work, network):
         return False, f"no bubblewrap ({fault}): bash can reach whatever you can reach"
     return True, f"bubblewrap: only the workspace can be written, {'the' if network else 'no'} network"
 
@@ -68,7 +73,7 @@ def confined(begin: list, work: str) -> tuple[list, str]:
     ToolError if a sandbox is required and there is none.
     """
     mode, network = _settings()
-    works, why = sandbox_status(work)
+    works, why = _status(work, mode, network)
     if works:
         return [*_bubblewrap(work, network), *begin], ""
     if mode == "require":
@@ -130,12 +135,15 @@ def lies_in(path: str, folder: str) -> bool:
 def _bubblewrap(work, network):
     """bwrap's arguments. Capabilities go too: root would keep them, and could remount the system writable."""
     mounts = [("--ro-bind-try", path, path) for path in (*SYSTEM, *_python_folders())]
-    mounts += [("--symlink", os.readlink(link), link) for link in _python_links()]
-    mounts += [("--tmpfs", "/tmp"), ("--bind", work, work)]
+    mounts.append(("--bind", work, work))
     # What runs outside the next time can't be changed in here: this package, and a Python that lies in the workspace.
-    for path in {PACKAGE, *_prefixes()}:
-        if lies_in(path, work) and path != work:
-            mounts += [*_pinned(path, work), ("--ro-bind-try", path, path)]
+    fixed = [path for path in {PACKAGE, *_prefixes(), *SYSTEM} if lies_in(path, work) and path != work]
+    hidden = [path for path in _names_of_secrets(work) if any(lies_in(path, mount[-1]) for mount in mounts)]
+    for folder in {folder for path in (*fixed, *hidden) for folder in _between(work, path)}:
+        if not any(lies_in(folder, path) for path in fixed):
+            mounts.append(("--bind", folder, folder))  # what is mounted can't be renamed, nor then what lies in it
+    mounts += [("--ro-bind-try", path, path) for path in fixed] + [("--ro-bind", "/dev/null", path) for path in hidden]
+    mounts += [("--symlink", os.readlink(link), link) for link in _python_links()] + [("--tmpfs", "/tmp")]
     if network:
         resolv = os.path.realpath("/etc/resolv.conf")
         mounts.append(("--ro-bind-try", resolv, resolv))
@@ -148,10 +156,35 @@ def _bubblewrap(work, network):
     ]
 
 
-def _pinned(path, work):
-    """Mounts that hold the folders between `work` and `path` in their places: what is mounted can't be renamed."""
-    while (path := os.path.dirname(path)) != work:
-        yield "--bind", path, path
+def _between(work, path):
+    """The folders between the workspace and what lies in it."""
+    while lies_in(path := os.path.dirname(path), work) and path != work:
+        yield path
+
+
+def _names_of_secrets(work):
+    """The files that a key was read from, and their other names in the workspace: a hard link is the same file."""
+    for file in secrets.files():
+        with contextlib.suppress(OSError):  # not there any more
+            found = os.stat(file)
+            yield os.path.realpath(file)
+            if found.st_nlink > 1:
+                yield from _hard_links(found, work)
+
+
+def _hard_links(found, work):
+    left = MAX_ENTRIES
+    for folder, _, names in os.walk(work):
+        left -= len(names) + 1
+        if left < 0:
+            raise ToolError(
+                "nothing was run: the file with the key has other names (hard links), and the workspace is too large "
+                "to look for all of them; keep the key in a file of its own, outside the workspace"
+            )
+        for path in (os.path.join(folder, name) for name in names):
+            with contextlib.suppress(OSError):
+                if os.path.samestat(os.lstat(path), found):
+                    yield path
 
 
 def _prefixes():
