@@ -120,7 +120,7 @@ def _encoded(name, text):
         return text.encode()
     except UnicodeEncodeError as error:
         raise ToolError(
-            f"{name} holds half of a character (a lone surrogate) at {error.start}; send it whole"
+            f"{name} holds a lone surrogate at {error.start}, which no file can; send whole characters"
         ) from None
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .calls.results import ToolError
-from .files.names import ON_WINDOWS, checked, look, steps, unquoted
-from .files.opening import FOLDER, tool_errors_for
+from .files.names import ON_WINDOWS, checked, look, meant, steps
+from .files.opening import FOLDER, tool_errors_for, windows_folder
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
 
@@ -31,8 +31,7 @@ _own: ContextVar[_Workspace | None] = ContextVar("workspace", default=None)  # o
 def use_workdir(path) -> Path:
     """Make the folder `path` the workspace of this process; returns it, absolute and without links.
 
-    Inside `within` it is chosen for what is inside alone. A turn of a chat, a check or a widget's tool is always inside
-    one of its own, so neither of the two moves the other's workspace.
+    Inside `within` it is chosen for what is inside alone: a turn of a chat, a check, a widget's tool have their own.
     """
     global _default
     chosen = _chosen(path)
@@ -62,19 +61,20 @@ def within(path=None) -> Iterator[Path]:
 def _chosen(path):
     try:
         root = Path(path).resolve(strict=True)
+        if not root.is_dir():
+            raise NotADirectoryError("it is not a folder")
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         raise ToolError(f"cannot use {path!r} as the workspace ({error}); name a folder that exists") from None
-    if not root.is_dir():
-        raise ToolError(f"cannot use {path!r} as the workspace: it is not a folder")
     return _Workspace(Path(os.path.abspath(path)), root)
 
 
 def workdir() -> Path:
-    """The workspace, absolute and without links; until one is chosen it is the current directory."""
+    """The workspace, absolute and without links."""
     return _current().root
 
 
 def _current():
+    """The one of this context, or of the process; until one is chosen it is the current directory."""
     try:
         return _own.get() or _default or _Workspace(Path.cwd(), Path.cwd().resolve())
     except OSError as error:
@@ -129,7 +129,7 @@ def opened_parent(p, create=False) -> Iterator[tuple]:
     With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
     A name that glob shows quoted is taken so. On Windows, without folder descriptors, it gives (None, the whole path).
     """
-    *parents, name = parts_of(_meant(p)) or (".",)
+    *parents, name = parts_of(meant(p, safe_path)) or (".",)
     with tool_errors_for(p):
         folder = open_folder(parents, create)
         try:
@@ -139,30 +139,14 @@ def opened_parent(p, create=False) -> Iterator[tuple]:
                 os.close(folder)
 
 
-def _meant(p):
-    """`p`; or the file whose name glob shows quoted, as `p`, if there is none of the literal name."""
-    name = unquoted(p)
-    return name if name and _exists(name) and not _exists(p) else p
-
-
-def _exists(p):
-    try:
-        return os.path.lexists(safe_path(p))
-    except ToolError:
-        return False
-
-
 def open_folder(parts, create=False):
-    """A descriptor of the folder below the workspace to which `parts` lead, opened one by one without following links.
+    """A descriptor of the folder that `parts` lead to, opened one by one, following no link; on Windows its path.
 
-    On Windows its path.
+    `parts` are names below the workspace; with create, those that are missing are made.
     """
     root = workdir()
     if ON_WINDOWS:
-        folder = root.joinpath(*parts)
-        if create:
-            folder.mkdir(parents=True, exist_ok=True)
-        return str(folder)
+        return windows_folder(root.joinpath(*parts), create)
     try:
         here = os.open(root, FOLDER)
     except OSError as error:
@@ -174,7 +158,7 @@ def open_folder(parts, create=False):
                     os.mkdir(part, dir_fd=here)
             above, here = here, os.open(part, FOLDER, dir_fd=here)
             os.close(above)
-    except OSError:
+    except BaseException:
         os.close(here)
         raise
     return here

@@ -32,6 +32,19 @@ def unquoted(text) -> str | None:
     return name if name != text == shown(name) else None
 
 
+def meant(p, safe_path):
+    """`p`; or, if there is no file of that literal name, the one that glob shows quoted, as `p`."""
+
+    def exists(text):
+        try:
+            return os.path.lexists(safe_path(text))
+        except ToolError:
+            return False
+
+    name = unquoted(p)
+    return name if name and exists(name) and not exists(p) else p
+
+
 def checked(p) -> str:
     """`p` as text for the file system. Nothing is stripped, decoded or expanded: '~', '%2e' and ' ..' are names."""
     try:

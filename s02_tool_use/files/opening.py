@@ -36,6 +36,13 @@ CHANGED = "{!r} was changed by somebody else meanwhile; read it again"
 _one_at_a_time = threading.Lock()
 
 
+def windows_folder(folder, create) -> str:
+    """The folder as a path: Windows has no descriptors of folders."""
+    if create:
+        folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
+
+
 @contextlib.contextmanager
 def tool_errors_for(p):
     """Turns the system's errors about the path `p` into ToolErrors that say what to do."""
