@@ -1,6 +1,6 @@
 """The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it, without key or network.
 
-A request is judged as the real API judges it (rules.py), an answerer (understudy.py) says what to reply, wire.py gives
+A request is judged as the real API judges it (rules.py), an answerer (understudy/) says what to reply, wire.py gives
 that its form. It runs no tool, writes no file, keeps no conversation.
 """
 

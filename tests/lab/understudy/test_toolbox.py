@@ -1,0 +1,205 @@
+"""The understudy with tools of the learner's, with tools of other names, and with a tool that is forced."""
+
+import json
+
+import jsonschema
+import pytest
+from talk import Talk, tool
+
+from s02_tool_use import TOOL_HANDLERS, TOOLS
+
+
+def test_a_tool_of_the_learner_s_is_used_for_what_its_name_says(sample):
+    count_words = tool("count_words", "Count the words of a text file.")
+    handlers = {**TOOL_HANDLERS, "count_words": lambda path: str(len((sample / path).read_text().split()))}
+    talk = Talk([*TOOLS, count_words], handlers)
+    assert talk.say("Count the words of README.md") == "README.md has 75 words."
+    assert talk.say("How many words are in README.md?") == "README.md has 75 words."
+    assert talk.calls == [("count_words", {"path": "README.md"})]
+
+
+def test_its_optional_argument_is_filled_from_the_prompt(sample):
+    properties = {"path": {"type": "string"}, "pattern": {"type": "string"}}
+    count_lines = tool("count_lines", "Count the lines of a text file.", **properties)
+    talk = Talk([*TOOLS, count_lines], {**TOOL_HANDLERS, "count_lines": lambda path, pattern="": f"{path}|{pattern}"})
+    talk.say("Count the lines of data/orders.csv that contain Zoë")
+    assert talk.calls == [("count_lines", {"path": "data/orders.csv", "pattern": "Zoë"})]
+    talk.say("Use count_lines on README.md")
+    assert talk.calls == [("count_lines", {"path": "README.md"})]
+
+
+def test_a_tool_of_the_learner_s_that_fails_is_replaced_by_another_way(sample):
+    def broken(path):
+        raise ValueError("not today")
+
+    talk = Talk([*TOOLS, tool("count_lines")], {**TOOL_HANDLERS, "count_lines": broken})
+    assert talk.say("How many lines does README.md have?") == "README.md has 16 lines."
+    assert [name for name, _ in talk.calls] == ["count_lines", "bash"]
+
+
+def test_a_search_tool_is_preferred_to_bash(sample):
+    grep = tool("grep", "Search for a pattern in all files.", required=("pattern",))
+    talk = Talk([*TOOLS, grep], {**TOOL_HANDLERS, "grep": lambda pattern: f"a.txt:1:{pattern}"})
+    assert talk.say("Search for tea") == "'tea' stands in 1 line:\na.txt:1:tea"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "arguments"),
+    [
+        ("What is the weather in Paris?", {"city": "Paris"}),
+        ("Tell me the weather for New York.", {"city": "New York"}),
+        ("get_weather city=Berlin", {"city": "Berlin"}),
+        ('What is the weather in "São Paulo" in fahrenheit?', {"city": "São Paulo", "unit": "fahrenheit"}),
+    ],
+)
+def test_a_tool_is_found_by_its_description_and_filled_from_the_words(prompt, arguments):
+    unit = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+    weather = tool("get_weather", "Get the weather of a city.", ("city",), city={"type": "string"}, unit=unit)
+    talk = Talk([*TOOLS, weather], {**TOOL_HANDLERS, "get_weather": lambda city, unit="celsius": "sunny"})
+    assert talk.say(prompt) == "get_weather gave: sunny"
+    assert talk.calls == [("get_weather", arguments)]
+
+
+def test_numbers_and_paths_reach_a_tool_of_the_learner_s():
+    head = tool("head", "Show the first lines.", ("path", "n"), path={"type": "string"}, n={"type": "integer"})
+    talk = Talk([head], {"head": lambda path, n: "one"})
+    talk.say("Use head to show 3 lines of a.txt")
+    assert talk.calls == [("head", {"path": "a.txt", "n": 3})]
+
+
+def test_an_argument_that_is_not_in_the_prompt_is_named():
+    said = Talk([tool("count_lines", "Count the lines of a file.")]).say("Use count_lines")
+    assert said == "The tool count_lines needs path, and I found no value for it in your message."
+
+
+NOTE = tool("note", "Take a note.", ("text",))
+COUNTED = tool(
+    "pick", "Pick.", ("n", "kind", "all"), n={"type": "integer"}, kind={"enum": ["a", "b"]}, all={"type": "array"}
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tools", "choice", "calls"),
+    [
+        ("Hello there", [NOTE], {"type": "any"}, [("note", {"text": "there"})]),
+        ("Hello there", [*TOOLS, NOTE], {"type": "tool", "name": "note"}, [("note", {"text": "there"})]),
+        ("Hello there", [COUNTED], {"type": "any"}, [("pick", {"n": 1, "kind": "a", "all": []})]),
+        ("What is in a.txt?", TOOLS, {"type": "any"}, [("read_file", {"path": "a.txt"})]),
+        ("What is in a.txt?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "cat a.txt"})]),
+        ("Count the lines of a.txt", TOOLS, {"type": "tool", "name": "read_file"}, [("read_file", {"path": "a.txt"})]),
+        ("Find a.txt", TOOLS, {"type": "tool", "name": "glob"}, [("glob", {"pattern": "**/a.txt"})]),
+        ("What does > do?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "echo 'What does > do?'"})]),
+        (
+            "Read a.txt and b.txt",
+            TOOLS,
+            {"type": "any", "disable_parallel_tool_use": True},
+            [("read_file", {"path": "a.txt"})],
+        ),
+    ],
+)
+def test_a_forced_tool_is_called_in_each_reply_and_without_a_word_before(prompt, tools, choice, calls):
+    talk = Talk(tools, tool_choice=choice)
+    talk.messages = [{"role": "user", "content": prompt}]
+    for _ in range(3):
+        content = talk.step()
+        assert {block["type"] for block in content} == {"tool_use"}
+        if len(talk.messages) == 2:
+            assert [(block["name"], block["input"]) for block in content] == calls
+        assert all(block["name"] == choice.get("name", block["name"]) for block in content)
+        results = [{"type": "tool_result", "tool_use_id": block["id"], "content": "ok"} for block in content]
+        talk.messages.append({"role": "user", "content": results})
+
+
+NESTED = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer", "minimum": 3, "maximum": 5},
+        "share": {"type": "number", "exclusiveMaximum": 1},
+        "when": {"type": "string", "format": "date"},
+        "code": {"type": "string", "minLength": 20, "maxLength": 22},
+        "kind": {"anyOf": [{"type": "null"}, {"const": "tea"}]},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2},
+        "owner": {"allOf": [{"$ref": "#/$defs/Owner"}]},
+        "old": {"type": ["null", "boolean"]},
+        "rest": {"type": "null"},
+        "free": True,
+    },
+    "$defs": {"Owner": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+    "additionalProperties": False,
+}
+NESTED["required"] = list(NESTED["properties"])
+
+
+def test_forced_arguments_fit_the_schema():
+    talk = Talk([{"name": "order", "input_schema": NESTED}], tool_choice={"type": "any"})
+    talk.messages = [{"role": "user", "content": "Hello"}]
+    jsonschema.Draft202012Validator(NESTED).validate(talk.step()[-1]["input"])
+
+
+def test_an_answer_in_a_form_that_was_asked_for_has_that_form(sample):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
+    form = {"type": "json_schema", "schema": {**schema, "required": ["n", "text"], "additionalProperties": False}}
+    said = json.loads(Talk(output_config={"format": form}).say("How many Python files are here?"))
+    assert said == {"n": 3, "text": "There are 3 Python files here: orders.py, report.py, test_orders.py."}
+
+
+def test_thinking_that_was_asked_for_says_that_nobody_thinks(sample):
+    talk = Talk(thinking={"type": "enabled", "budget_tokens": 1024})
+    talk.messages = [{"role": "user", "content": "Hello"}]
+    thought, text = talk.step()
+    assert thought == {"type": "thinking", "thinking": "(No model thinks here: the understudy follows rules.)"}
+    assert text["type"] == "text"
+
+
+OTHER_NAMES = {
+    "a coding agent's": [
+        tool("Bash", "", ("command",)),
+        tool("Read", "", ("file_path",)),
+        tool("Write", "", ("file_path", "content")),
+        tool("Edit", "", ("file_path", "old_string", "new_string")),
+        tool("Glob", "", ("pattern",)),
+    ],
+    "an MCP server's": [
+        tool("mcp__os__execute_command", "", ("command",)),
+        tool("mcp__fs__read_text_file", "", ("path",)),
+        tool("mcp__fs__write_file", "", ("path", "content")),
+        tool("mcp__fs__edit", "", ("path", "old", "new")),
+        tool("mcp__fs__find_files", "", ("pattern",)),
+    ],
+    "known by what is said of them": [
+        tool("sh2", "Executes a shell command.", ("cmd",)),
+        tool("peek", "Reads a file.", ("filename",)),
+        tool("put", "Create a file, or write it again.", ("filename", "text")),
+        tool("swap", "Replaces a text in a file.", ("filename", "old", "new")),
+        tool("look", "Find the files that a pattern names.", ("glob",)),
+    ],
+}
+
+
+@pytest.mark.parametrize("tools", OTHER_NAMES.values(), ids=OTHER_NAMES)
+@pytest.mark.parametrize(
+    ("number", "prompt"),
+    [
+        (0, "Run `ls`"),
+        (1, "Read README.md"),
+        (2, "Write a file a.txt with the text hi"),
+        (3, "Replace 'tea' by 'coffee' in README.md"),
+        (4, "List the files"),
+    ],
+)
+def test_a_tool_of_another_name_is_known_for_what_it_does(tools, number, prompt):
+    offered = [tools[number]]
+    talk = Talk(offered)
+    talk.messages = [{"role": "user", "content": prompt}]
+    (call,) = [block for block in talk.step() if block["type"] == "tool_use"]
+    assert call["name"] == offered[0]["name"]
+    assert set(call["input"]) == set(offered[0]["input_schema"]["required"])
+    assert "" not in call["input"].values()
+
+
+def test_the_course_s_tools_under_other_names_are_used_too(sample):
+    renamed = [tool("run_read"), tool("run_glob", required=("pattern",))]
+    handlers = {"run_read": TOOL_HANDLERS["read_file"], "run_glob": TOOL_HANDLERS["glob"]}
+    talk = Talk(renamed, handlers)
+    assert "# Tea shop" in talk.say("What is in README.md?")
+    assert "3 Python files" in talk.say("How many Python files are here?")
