@@ -28,7 +28,7 @@ _default: _Workspace | None = None  # of the process
 _own: ContextVar[_Workspace | None] = ContextVar("workspace", default=None)  # of one context: see within
 
 
-def use_workdir(path) -> Path:
+def use_workdir(path: str | os.PathLike[str]) -> Path:
     """Make the folder `path` the workspace of this process; returns it, absolute and without links.
 
     Inside `within` it is chosen for what is inside alone: a turn of a chat, a check, a widget's tool have their own.
@@ -43,7 +43,7 @@ def use_workdir(path) -> Path:
 
 
 @contextlib.contextmanager
-def within(path=None) -> Iterator[Path]:
+def within(path: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """`with within(path):` has the folder `path` as its workspace, until it ends, and in this context alone.
 
     Without a path it keeps the workspace of now, whatever is chosen elsewhere. A thread that is started inside sees the
@@ -58,7 +58,7 @@ def within(path=None) -> Iterator[Path]:
         _own.set(before)
 
 
-def _chosen(path):
+def _chosen(path) -> _Workspace:
     try:
         root = Path(path).resolve(strict=True)
         if not root.is_dir():

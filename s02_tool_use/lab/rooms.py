@@ -8,14 +8,17 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..workspace import use_workdir
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
-_copies = []  # folders to remove when the process ends
+_copies: list[Path] = []  # folders to remove when the process ends
 
-LAYOUTS = {  # what may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link
+LAYOUTS: dict[
+    str, dict[str, str | tuple[str]]
+] = {  # what may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link
     "plain": {"secret.txt": "TOP SECRET", "work/notes.txt": "Buy more Sencha."},
     "secret": {"work/sub/secret.txt": "The secret of good tea is the water."},
     "deep": {"work/sub/deep.txt": "Deep down."},
@@ -26,7 +29,7 @@ LAYOUTS = {  # what may lie in the folder around a workspace `work`: a string is
 ROOM = ("plain", "secret", "neighbour", "links")  # of them are in the room of 04
 
 
-def fresh_workspace():
+def fresh_workspace() -> None:
     """Copy the sample project to a new temporary folder and make it the workspace. Prints its files, never its path.
 
     Call it again to get back to a clean state: the copy before it is removed, with all that was changed in it.
@@ -38,7 +41,7 @@ def fresh_workspace():
     print("Workspace: a fresh copy of the sample project:", ", ".join(names))
 
 
-def escape_room():
+def escape_room() -> Path:
     """Make a workspace `work` with something to find outside of it; returns the folder around it.
 
     Prints what lies where, as a tree, never the path. Call it again to get back to a clean state.
@@ -52,7 +55,7 @@ def escape_room():
     return base
 
 
-def build_room(base, layouts=ROOM):
+def build_room(base: Path, layouts: Iterable[str] = ROOM) -> list[str]:
     """Put what LAYOUTS has under these names into the folder `base`; returns the links that the system refused."""
     refused = []
     for name, content in (item for layout in layouts for item in LAYOUTS[layout].items()):
@@ -68,7 +71,7 @@ def build_room(base, layouts=ROOM):
     return refused
 
 
-def _tree(folder, indent=""):
+def _tree(folder: Path, indent: str = "") -> Iterator[str]:
     """One line for each thing in a folder and below it, links with their targets."""
     for path in sorted(folder.iterdir()):
         if path.is_symlink():
@@ -80,7 +83,7 @@ def _tree(folder, indent=""):
             yield indent + path.name
 
 
-def _new_folder():
+def _new_folder() -> Path:
     """A temporary folder that is removed when the process ends; the ones before it are removed at once."""
     folder = Path(tempfile.mkdtemp(prefix="s02-")).resolve()
     if not _copies:
@@ -90,6 +93,6 @@ def _new_folder():
     return folder
 
 
-def _remove_copies():
+def _remove_copies() -> None:
     while _copies:
         shutil.rmtree(_copies.pop(), ignore_errors=True)

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from .. import dispatch, workspace
 from . import rooms, show
@@ -29,13 +30,18 @@ COMMANDS = {
     "save": "write the conversation to a new file: /save FILE",
 }
 
-STATUS = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, STOPPED: 130}  # the exit status of -p; 3 for any other end
+STATUS: dict[str | None, int] = {
+    "end_turn": 0,
+    "stop_sequence": 0,
+    FAILED: 1,
+    STOPPED: 130,
+}  # the exit status of -p; 3 for any other end
 EPILOG = """\
 exit status with -p: 0 answered, 1 the endpoint failed, 2 wrong arguments or settings,
 3 stopped before the end (turns, tokens, refusal), 130 stopped by Ctrl-C"""
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Run the chat and return the exit status. `argv` is what stands behind `chat` on the command line."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -150,12 +156,12 @@ class TerminalChat:
         self.text = []  # of the last reply
 
     @property
-    def messages(self):
+    def messages(self) -> list:
         return self.session.messages
 
     # Two ways to use it: line after line, or one question.
 
-    def talk(self):
+    def talk(self) -> int:
         """Read and answer until the input ends. Returns the exit status."""
         self.say("/help lists the commands, Ctrl-D leaves.", DIM)
         while True:
@@ -173,7 +179,7 @@ class TerminalChat:
                 self.say("Bye.", DIM)
                 return 0
 
-    def answer(self, prompt):
+    def answer(self, prompt: str) -> int:
         """Ask one question; only the final answer goes to stdout. Returns the exit status, see EPILOG."""
         reason = self.turn(prompt)
         text = page.printable("".join(self.text).strip())
@@ -181,14 +187,14 @@ class TerminalChat:
             print(text, file=self.out if reason in (FAILED, STOPPED, "max_turns") else sys.stdout)
         return STATUS.get(reason, 3)
 
-    def turn(self, prompt):
+    def turn(self, prompt: str) -> str | None:
         """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", STOPPED or FAILED."""
         reason, sentence = self.session.run(prompt)
         self.say(sentence, RED)
         self.end_line()
         return reason
 
-    def draw(self, kind, data):
+    def draw(self, kind: str, data: Any) -> None:
         """Draw what the session tells, and answer its questions."""
         if kind == "request":
             if self.single:  # what the last reply said was not the answer
@@ -259,7 +265,7 @@ class TerminalChat:
             self.out.flush()
             self.open = False
 
-    def say(self, text, style=""):
+    def say(self, text: str, style: str = "") -> None:
         """Write a line, unless it is empty. Nothing in it can give the terminal an order."""
         if text:
             self.end_line()

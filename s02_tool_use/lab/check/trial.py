@@ -11,6 +11,7 @@ import os
 import sysconfig
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Outcome:
     printed: str = ""
 
 
-def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
+def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: "Silence | None" = None) -> Outcome:
     """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
     Ctrl-C, or the notebook's Stop, ends the call as the deadline does, and is raised as Stopped.
@@ -63,7 +64,7 @@ def call(function, *args, deadline=DEADLINE_SECONDS, stdin=None):
     return Outcome(job.value, job.error, printed=printed.getvalue())
 
 
-def _end(job, stdin):
+def _end(job: Job, stdin: "Silence | None") -> str:
     """End the job, and say whether it did."""
     if stdin is not None:
         stdin.close()
@@ -74,7 +75,7 @@ def _end(job, stdin):
     return "stopped" if job.done else "stopped in vain, it still runs until the kernel is restarted"
 
 
-def _wait(job, seconds):
+def _wait(job: Job, seconds: float) -> str:
     """Wait until the job ends: "", or why it must be stopped."""
     end, full = time.monotonic() + seconds, _memory() + MEMORY_BYTES
     while not job.wait(0.05):  # in short steps: on Windows nothing interrupts a long one
@@ -101,7 +102,7 @@ def _memory():
     return psutil.Process().memory_info().rss
 
 
-def own_line(error, function):
+def own_line(error: BaseException, function: Callable) -> str:
     """Where in the learner's code an exception came up: `line 3: return block["id"]`, or "" if nowhere.
 
     A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
@@ -144,7 +145,7 @@ class Silence:
         os.set_inheritable(0, True)
         return self
 
-    def close(self):
+    def close(self) -> None:
         """End of input: whoever still reads wakes up."""
         if self._writer is not None:
             os.close(self._writer)
@@ -160,7 +161,7 @@ class Silence:
 
 
 @contextlib.contextmanager
-def temporary_workspace(files=()):
+def temporary_workspace(files: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> Iterator[Path]:
     """A fresh folder with `files` (name -> text) as workspace, and as current folder of what `call` calls."""
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name, workspace.within(name) as root:
         for path, text in dict(files).items():
@@ -175,7 +176,7 @@ def temporary_workspace(files=()):
                 os.chdir(before)
 
 
-def _go_to(folder):
+def _go_to(folder: Path) -> None:
     """Make `folder` the current one: a learner's open("notes.txt") goes there, as does a command without `cwd`.
 
     On Linux of this thread alone, unless a container forbids that. Elsewhere there is one for the whole process: then

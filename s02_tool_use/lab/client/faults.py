@@ -5,6 +5,8 @@ outside goes that a person is shown.
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ...calls.secrets import cut, held
 
@@ -28,7 +30,7 @@ _SILENT = {"APITimeoutError", "ConnectTimeout", "ReadTimeout"}
 _BROKEN = {"RemoteProtocolError", "ReadError", "WriteError", "CloseError", "ProtocolError"}
 
 
-def explain(error, client=None):
+def explain(error: BaseException, client: Any = None) -> str:
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
     causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
     names = {cls.__name__ for one in causes for cls in type(one).__mro__}
@@ -96,11 +98,11 @@ _ALL_MARKED = re.compile(f"([{_HIDDEN}])")
 _UNSETTLED = re.compile(f'(?:[^{_HIDDEN}][{_HIDDEN}]+)*[^\x00-"$-)+-/:-\x7f{_HIDDEN}][{_HIDDEN}]*\\Z')
 
 
-def as_number(character):
+def as_number(character: str) -> str:
     return f"<U+{ord(character):04X}>"
 
 
-def printable(text, *, everything=False, mark=as_number):
+def printable(text: str, *, everything: bool = False, mark: Callable[[str], str] = as_number) -> str:
     """`text` without a key, and with nothing in it that a terminal obeys, that hides or moves what a person reads, or
     that cannot be written as UTF-8.
 
@@ -113,7 +115,7 @@ def printable(text, *, everything=False, mark=as_number):
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def shown_so_far(text):
+def shown_so_far(text: str) -> tuple[str, str]:
     """A text that is still arriving, as (what can be shown of it, what waits for the rest).
 
     What may begin a key waits, and so does a last character that may be joined to the next one.
@@ -125,7 +127,7 @@ def shown_so_far(text):
     return text[:ready], text[ready:]
 
 
-def shorten(text, most):
+def shorten(text: str, most: int) -> str:
     """`text`, or its first `most` characters and how many more there are. No piece of a key is left at the end."""
     text = cut(text)
     return text if len(text) <= most else f"{text[:most]} ... {len(text) - most:,} more characters"

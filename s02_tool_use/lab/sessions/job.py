@@ -7,6 +7,8 @@ import contextvars
 import ctypes
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ...workspace import within
 
@@ -17,15 +19,16 @@ GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
 class Stopped(KeyboardInterrupt):
     """Ctrl-C, or the notebook's Stop, as one sentence that says all: a cell shows it without a traceback."""
 
-    def _render_traceback_(self):  # asked by IPython
+    def _render_traceback_(self) -> list[str]:  # asked by IPython
         return [str(self)]
 
 
 class Job:
     """A function in a thread of its own. `value` or `error` is what came out; `then(job)` is told when it has ended."""
 
-    def __init__(self, function, then=lambda job: None):
-        self.value = self.error = None
+    def __init__(self, function: Callable[[], Any], then: Callable[["Job"], object] = lambda job: None) -> None:
+        self.value: Any = None
+        self.error: BaseException | None = None
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._function, self._then = function, then
         with within():  # what runs keeps the workspace in which it began, whoever calls use_workdir meanwhile
@@ -37,7 +40,7 @@ class Job:
             self.stop()
             raise
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             try:
                 self.value = self._function()
@@ -51,16 +54,16 @@ class Job:
         self._then(self)
 
     @property
-    def done(self):
+    def done(self) -> bool:
         return self._ended.is_set()
 
-    def wait(self, seconds):
+    def wait(self, seconds: float) -> bool:
         """Wait until it has ended; returns `done`. Never by Thread.join: in CPython 3.11, after one that Ctrl-C has
         interrupted, is_alive() says False.
         """
         return self._ended.wait(seconds)
 
-    def join(self, seconds=None):
+    def join(self, seconds: float | None = None) -> None:
         """Wait until `then` has been told as well. Ctrl-C meanwhile stops what runs."""
         try:
             self.thread.join(seconds)
@@ -68,7 +71,13 @@ class Job:
             self.stop()
             raise Stopped("Stopped.") from None
 
-    def stop(self, give_up=lambda: None, *, exception=KeyboardInterrupt, pause=PAUSE_SECONDS):
+    def stop(
+        self,
+        give_up: Callable[[], object] = lambda: None,
+        *,
+        exception: type[BaseException] = KeyboardInterrupt,
+        pause: float = PAUSE_SECONDS,
+    ) -> threading.Thread:
         """Ask it to end: at once, if it looks; else by interrupts. After GRACE_SECONDS it is left alone: `give_up()`.
 
         Returns at once, with the thread that does this, so that a second Ctrl-C changes nothing.
@@ -89,6 +98,7 @@ class Job:
             give_up()
 
 
-def interrupt(thread, exception=KeyboardInterrupt):
+def interrupt(thread: threading.Thread, exception: type[BaseException] = KeyboardInterrupt) -> None:
     """Raise `exception` in a thread, at its next line of Python. What waits outside Python wakes up first."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))

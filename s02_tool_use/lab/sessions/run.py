@@ -6,6 +6,7 @@ What a tool did to them stays done, whatever stage one goes back to.
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -44,7 +45,7 @@ class Run:
         self._go_on_from(self.stage)
 
     @classmethod
-    def of(cls, history, client=None, model=None, **settings):
+    def of(cls, history, client=None, model: str | None = None, **settings) -> "Run":
         """A saved conversation, complete or broken, to walk through. With a client it can be forked and continued."""
         history = conversation.request_of(history)["messages"]
         run = cls(client, model, history, **settings)
@@ -52,18 +53,18 @@ class Run:
         return run
 
     @property
-    def stage(self):
+    def stage(self) -> Stage:
         return self.stages[self.at]
 
     @property
-    def ended(self):
+    def ended(self) -> bool:
         return self.at == len(self.stages) - 1 and self.stage.kind in ("stop", "end")
 
-    def back(self):
+    def back(self) -> None:
         """Look at the stage before. Nothing is undone."""
         self.at = max(0, self.at - 1)
 
-    def forward(self):
+    def forward(self) -> None:
         """Go one stage on. This can take as long as a request or a tool takes. What fails becomes a stage too."""
         if self.at < len(self.stages) - 1:
             self.at += 1
@@ -73,7 +74,7 @@ class Run:
             if self.stage.kind == "failed":
                 self._go_on_from(self.stage)
 
-    def to_end(self, watch=lambda: None):
+    def to_end(self, watch: Callable[[], object] = lambda: None) -> None:
         """Go on until the run ends or fails; `watch()` is called after each stage."""
         failed = False
         while not self.ended and not failed:
@@ -81,14 +82,14 @@ class Run:
             failed = self.stage.kind == "failed" and self.at == len(self.stages) - 1
             watch()
 
-    def edit(self, text):
+    def edit(self, text: str) -> None:
         """Put this JSON in the place of the reply or the result at this stage. What came after it is dropped."""
         before = self.stage.editable
         if self.saved or before is None:
             raise ValueError("Only a reply or a result of a live run can be edited: go to one, or fork.")
         new = _parsed(text, list if isinstance(before, list) else dict)
         if isinstance(before, list):
-            reply = {**self.stage.reply, "content": new}
+            reply = {**(self.stage.reply or {}), "content": new}
             history = [*self.stage.base, {"role": "assistant", "content": new}] if new else self.stage.base
             stage = replace(self.stage, reply=reply, wire=reply, messages=history, says="Edited. " + of_reply(reply))
         else:
@@ -97,7 +98,7 @@ class Run:
         self.stages[self.at :] = [stage]
         self._go_on_from(stage)
 
-    def fork(self):
+    def fork(self) -> "Run":
         """A run of its own with the same past up to this stage, that goes on from here with the model."""
         if self.client is None:
             raise ValueError("This conversation was saved. Give the Stepper a client and a model to go on from here.")

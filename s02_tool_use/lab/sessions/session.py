@@ -49,35 +49,35 @@ class Session:
         self._lock, self._turn = threading.RLock(), None
 
     @property
-    def busy(self):
+    def busy(self) -> bool:
         return self._turn is not None
 
     @property
-    def question(self):
+    def question(self) -> dict | None:
         """The call that waits to be allowed, or None."""
         return self._turn and self._turn.question
 
     @property
-    def used(self):
+    def used(self) -> tuple[str, str]:
         """What it has used so far, in words: (its requests, the tokens or nothing)."""
         tokens = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items() if number)
         return f"{self.requests} request{'s' * (self.requests != 1)}", tokens
 
     @property
-    def cost(self):
+    def cost(self) -> float | None:
         """What it has cost so far, or None if a price is missing."""
         used = {name: number for name, number in self.tokens.items() if number}
         if not self.prices or used.keys() - self.prices.keys():
             return None
         return sum(number * self.prices[name] for name, number in used.items()) / 1_000_000
 
-    def send(self, prompt):
+    def send(self, prompt: str) -> None:
         """Begin a turn. ValueError if one is going on, or if there is nothing to say."""
         with self._lock:
             turn = self._begin(prompt)
             turn.job = Job(turn.run)
 
-    def run(self, prompt):
+    def run(self, prompt: str) -> tuple[str | None, str]:
         """A whole turn in this thread, which Ctrl-C stops; returns what `end` tells. `watch` decides each question."""
         turn = self._begin(prompt)
         try:
@@ -86,7 +86,7 @@ class Session:
             turn.end(STOPPED, WHY[STOPPED])  # if a second Ctrl-C came before it could say how it had ended
         return turn.ending
 
-    def _begin(self, prompt):
+    def _begin(self, prompt: str) -> "_ChatTurn":
         if not prompt.strip():
             raise ValueError("There is nothing to send: write a message first.")
         with self._lock:
@@ -96,7 +96,7 @@ class Session:
             self.watch("prompt", prompt)
             return self._turn
 
-    def decide(self, verdict, reason=NOT_ALLOWED):
+    def decide(self, verdict: bool | str, reason: str = NOT_ALLOWED) -> None:
         """Answer the question: True, "always" (True for this tool as long as the session lasts), or False and why."""
         turn = self._turn
         if turn is None or turn.question is None:
@@ -104,7 +104,7 @@ class Session:
         turn.verdict, turn.refusal = verdict, reason
         turn.decided.set()
 
-    def stop(self):
+    def stop(self) -> None:
         """Stop the turn that is going on. A call that does not end in time is left behind, answered "(cancelled)"."""
         with self._lock:
             turn = self._turn
@@ -113,14 +113,14 @@ class Session:
                 turn.decided.set()
                 turn.job.stop(turn.abandon)
 
-    def reset(self):
+    def reset(self) -> None:
         """Forget the conversation, and what was allowed in it."""
         if self.busy:
             raise ValueError("The agent is still at work: stop it first.")
         self.messages, self.requests, self.tokens = [], 0, dict.fromkeys(COUNTED, 0)
         self.always.clear()
 
-    def join(self, seconds=30):
+    def join(self, seconds: float = 30) -> None:
         """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
         turn = self._turn
         if turn is not None:
