@@ -17,7 +17,6 @@ from .job import Job, Stopped
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-NOT_ALLOWED = "The user did not allow this call."
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
 STOPPED, FAILED = "stopped", "failed"
@@ -96,7 +95,7 @@ class Session:
             self.watch("prompt", prompt)
             return self._turn
 
-    def decide(self, verdict: bool | str, reason: str = NOT_ALLOWED) -> None:
+    def decide(self, verdict: bool | str, reason: str = loop.NOT_ALLOWED) -> None:
         """Answer the question: True, "always" (True for this tool as long as the session lasts), or False and why."""
         turn = self._turn
         if turn is None or turn.question is None:
@@ -138,7 +137,7 @@ class _ChatTurn:
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
         self.results, self.waiting = [], ""  # of the calls of the last reply; what is not shown yet
-        self.question, self.verdict, self.refusal, self.decided = None, False, NOT_ALLOWED, threading.Event()
+        self.question, self.verdict, self.refusal, self.decided = None, False, loop.NOT_ALLOWED, threading.Event()
         self.job, self.stopping, self.over = None, False, threading.Event()
 
     def run(self):
@@ -197,7 +196,8 @@ class _ChatTurn:
             raise KeyboardInterrupt
         if self.verdict == "always":
             session.always.add(name)
-        return True if self.verdict else self.refusal
+            return True
+        return self.verdict is True or self.refusal
 
     def abandon(self):
         """Go on without what is running."""

@@ -164,11 +164,12 @@ def test_an_allowed_call_runs(session, seen, workspace):
     assert (workspace / "a.txt").read_text() == "hello"
 
 
-def test_a_call_that_is_not_allowed_is_answered_and_does_not_run(session, seen, workspace):
+@pytest.mark.parametrize("verdict", [False, None, 1, "no", "yes", ["always"]], ids=str)
+def test_a_call_that_is_not_allowed_is_answered_and_does_not_run(session, seen, workspace, verdict):
     talk = session([call("write_file", path="a.txt", content="hello"), "I see."])
     talk.send("Write.")
     seen.wait_for("question")
-    talk.decide(False)
+    talk.decide(verdict)
     talk.join(PATIENCE)
     assert not (workspace / "a.txt").exists()
     assert seen.last("tool_result")["is_error"]
