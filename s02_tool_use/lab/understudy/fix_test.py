@@ -192,9 +192,10 @@ def edited_texts(source, change):
 
 def what_helped(clause, test, said, change):
     old, new, why = change.old.strip(), change.new.strip(), f" {change.rule}" if change.rule else ""
+    said = said and clause.t(f": {said}", f"：{said}")  # unittest names a test without a word
     return clause.t(
-        f"{test} failed: {said}.\nIn {change.path}, line {change.line}, I changed `{old}` to `{new}`.{why}",
-        f"{test} 失败：{said}。\n在 {change.path} 第 {change.line} 行，我把 `{old}` 改成了 `{new}`。{why}",
+        f"{test} failed{said}.\nIn {change.path}, line {change.line}, I changed `{old}` to `{new}`.{why}",
+        f"{test} 失败{said}。\n在 {change.path} 第 {change.line} 行，我把 `{old}` 改成了 `{new}`。{why}",
     )
 
 

@@ -314,7 +314,7 @@ def edit_file(clause: Clause) -> Plan:
     match = re.search(EXCHANGE, bare, re.I | re.S) or re.search(EXCHANGE_ZH, bare, re.S)
     if len(inside) >= 2:
         old, new = inside[:2]
-    elif match:
+    elif match and "\0" not in match[1] + match[2]:  # a file is not renamed by an edit
         old, new = match[1].strip(), match[2].strip().rstrip(".")
     else:
         return clause.t(f"Say: replace 'old' by 'new' in {path}.", f"请这样说：把 {path} 里的“旧文字”改成“新文字”。")

@@ -176,8 +176,9 @@ def test_what_did_not_help_is_taken_back_and_it_says_that_it_failed(project, bug
 )
 def test_it_reads_what_other_test_runners_print(project, checks):
     folder = project(("age <= 12", "age < 12"), checks=checks)
-    Talk().say("Fix the failing test")
+    said = Talk().say("Fix the failing test")
     assert "age <= 12" in (folder / "rules.py").read_text()
+    assert "failed: ." not in said
 
 
 def test_two_bugs_are_fixed_one_after_the_other(project):

@@ -78,6 +78,8 @@ PROMPTS = [
     ("Replace '4.90' by '5.90' in orders.py", "Done: '4.90' is now '5.90' in orders.py."),
     ("In README.md, change Tea shop to Coffee shop", "Done: 'Tea shop' is now 'Coffee shop' in README.md."),
     ("Write hello.txt with the content 'Hi', then read it", "hello.txt has 1 line:\nHi"),
+    ("Fix test_orders.py", "5 of 5 tests passed"),
+    ("Rename report.py to r.py", "Say: replace 'old' by 'new' in report.py."),
     ("列出文件", "- data/orders.csv"),
     ("这里有多少个 Python 文件？", "这里有 3 个 Python 文件：orders.py、report.py、test_orders.py。"),
     ("README.md里有什么？", "README.md 共 16 行：\n# Tea shop"),
