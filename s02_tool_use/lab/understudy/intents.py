@@ -45,7 +45,7 @@ TABLE = [
     (
         fix_test.fix_tests,
         nothing,
-        r"^(?=.*\b(tests?|test_\w+|bugs?|fail\w*|broken|errors?)\b).*\b(fix|repair|mend|debug|solve|correct|make .*pass)",
+        r"^(?=.*\b(test(s|_\w+)?|bugs?|fail\w*|errors?|broken)\b).*\b(fix|repair|mend|debug|solve|correct|make .*pass)",
         r"^(?=.*(测试|错误|缺陷|失败)).*(修复|修好|改好|修正|解决|改对)",
     ),
     (
