@@ -16,9 +16,8 @@ from ..workspace import use_workdir
 SAMPLE = Path(__file__).parent / "data" / "sample"
 _copies: list[Path] = []  # folders to remove when the process ends
 
-LAYOUTS: dict[
-    str, dict[str, str | tuple[str]]
-] = {  # what may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link
+# What may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link.
+LAYOUTS: dict[str, dict[str, str | tuple[str]]] = {
     "plain": {"secret.txt": "TOP SECRET", "work/notes.txt": "Buy more Sencha."},
     "secret": {"work/sub/secret.txt": "The secret of good tea is the water."},
     "deep": {"work/sub/deep.txt": "Deep down."},

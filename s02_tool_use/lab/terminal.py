@@ -30,12 +30,8 @@ COMMANDS = {
     "save": "write the conversation to a new file: /save FILE",
 }
 
-STATUS: dict[str | None, int] = {
-    "end_turn": 0,
-    "stop_sequence": 0,
-    FAILED: 1,
-    STOPPED: 130,
-}  # the exit status of -p; 3 for any other end
+# The exit status of -p; 3 for any other end.
+STATUS: dict[str | None, int] = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, STOPPED: 130}
 EPILOG = """\
 exit status with -p: 0 answered, 1 the endpoint failed, 2 wrong arguments or settings,
 3 stopped before the end (turns, tokens, refusal), 130 stopped by Ctrl-C"""

@@ -5,7 +5,6 @@ import html
 import io
 import json
 
-import ipywidgets
 import pytest
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, check, connect, show, terminal
@@ -42,14 +41,14 @@ def shows(*texts):
 
 
 def widget_texts(panel):
-    """Each string that the page gets for a panel, the editor aside."""
+    """Each string that the page gets for a panel."""
 
     def every(widget):
         yield widget
         for child in getattr(widget, "children", ()):
             yield from every(child)
 
-    states = [part.get_state() for part in every(panel) if not isinstance(part, ipywidgets.Textarea)]
+    states = [part.get_state() for part in every(panel)]
     return [str(value) for state in states for name, value in state.items() if name != "placeholder"]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...calls.secrets import cut
 from ..api import wire
+from ..client.faults import printable
 from ..conversation import blocks, calls
 
 
@@ -101,6 +102,12 @@ def inner(content: object) -> str:
 def to_text(value: object, indent: int | None = None) -> str:
     """JSON of whatever it is, without keys: it is shown or saved."""
     return cut(json.dumps(value, ensure_ascii=False, indent=indent, default=repr))
+
+
+def to_edit(value: object, indent: int = 2) -> str:
+    """JSON for a field: what could not be seen is written as JSON writes it, so it can be edited and says the same."""
+    text = to_text(value, indent).replace("\x7f", "\\u007f")
+    return printable(text, mark=lambda character: json.dumps(character)[1:-1])
 
 
 def counts(messages: list) -> str:

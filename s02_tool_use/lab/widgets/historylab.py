@@ -127,4 +127,4 @@ def _link(address):
 
 
 def _json(value):
-    return rows.to_text(value, indent=1)
+    return rows.to_edit(value, indent=1)

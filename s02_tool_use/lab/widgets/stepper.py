@@ -1,7 +1,5 @@
 """Stepper: a run of the agent, one stage at a time, with everything that goes back and forth in it."""
 
-import json
-
 import ipywidgets
 
 from ... import dispatch
@@ -152,7 +150,7 @@ class Stepper(Panel):
         self.shown.draw(self._view(stage))
         editable = stage.editable
         self.editor.layout.display = "" if editable is not None and not run.saved else "none"
-        self.text.value = "" if editable is None else _editable(editable)
+        self.text.value = "" if editable is None else rows.to_edit(editable)
         self.text.rows = min(12, self.text.value.count("\n") + 2)
         self.fork_button.disabled = run.client is None
         self.stop_button.disabled = not self.busy
@@ -201,11 +199,6 @@ def _wire(stage):
     if stage.wire is None:
         return Page("Nothing goes over the wire here.", "<i>Nothing goes over the wire here.</i>")
     return Page(_json(stage.wire), page.code(_json(stage.wire), fold=10_000))
-
-
-def _editable(value):
-    """JSON in which what could not be seen is written as JSON writes it: it can be edited, and says the same."""
-    return page.printable(_json(value).replace("\x7f", "\\u007f"), mark=lambda character: json.dumps(character)[1:-1])
 
 
 def _run_name(number, run):

@@ -60,7 +60,7 @@ class ToolBench(Panel):
     def _switched(self):
         if self.raw.value == "JSON":
             typed = {name: part.value for name, part in self.fields.items()}
-            self.json.value = rows.to_text(forms.input_of(self._chosen, typed), indent=2)
+            self.json.value = rows.to_edit(forms.input_of(self._chosen, typed))
             self.form.children = [self.json]
         else:
             self.form.children = list(self.fields.values()) or [Drawing("<i>This tool takes no input.</i>")]
