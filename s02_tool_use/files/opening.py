@@ -24,6 +24,7 @@ except ImportError:  # Windows: no lock between processes
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 
+MAX_OVERWRITTEN_BYTES = 200_000_000  # bytes that are held in memory, to bring them back
 LOCK_SECONDS = 10  # longer than any edit takes; then somebody else holds the folder for ever
 
 # What the system says where a draft cannot be made or take the name: a folder that is read-only or not one's own, a
@@ -167,6 +168,8 @@ def _overwrite(folder, name, data, p, expected):
     with open(open_file(folder, name, p, os.O_RDWR), "r+b", buffering=0) as file:
         if _identity(os.fstat(file.fileno())) != _identity(expected):
             raise ToolError(CHANGED.format(p))
+        if expected.st_size > MAX_OVERWRITTEN_BYTES:
+            raise ToolError(f"{p!r} cannot be replaced, and is too big to be written in place; use bash")
         before = file.read()
         try:
             _write_all(file, data)

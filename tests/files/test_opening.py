@@ -62,6 +62,14 @@ def test_what_goes_wrong_in_place_brings_the_old_bytes_back(workspace, monkeypat
     assert (workspace / "f").read_text() == "old"
 
 
+def test_a_big_file_is_not_held_in_memory_to_be_written_in_place(workspace, monkeypatch):
+    (workspace / "f").write_text("old")
+    monkeypatch.setattr("os.replace", refusing(errno.EBUSY))
+    monkeypatch.setattr(opening, "MAX_OVERWRITTEN_BYTES", 2)
+    assert "too big" in call("write_file", path="f", content="new")["content"]
+    assert (workspace / "f").read_text() == "old"
+
+
 def test_a_writable_file_in_a_read_only_folder_is_written():
     def written(workspace):
         (workspace / "d").mkdir()
