@@ -2,8 +2,8 @@
 100,000 takes at most 1.5 x the time of one among 10,000 (1,000 fit into the processor's cache, and take less).
 
 Prints the ratios of one run and ends with 1 if one is over: python tests/benchmarks/bench_messages.py
-Held for lists that are right, with results of real length and, but for the growth, with tiny ones; shown for broken ones.
-Times are processor time.
+Held for lists that are right, with results of real length and, but for the growth, of five bytes; shown for broken
+lists. Times are processor time.
 """
 
 import json
