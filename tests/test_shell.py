@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +16,7 @@ from waiting import processes, wait_until
 from s02_tool_use import ToolError, run_bash, use_workdir
 from s02_tool_use.bash.output import MAX_SHOWN_BYTES
 from s02_tool_use.bash.sandbox import environment, sandbox_status
+from s02_tool_use.workspace import within
 
 WORKS = sandbox_status()[0]
 needs_bubblewrap = pytest.mark.skipif(not WORKS, reason=sandbox_status()[1])
@@ -67,6 +69,12 @@ def test_a_command_gives_its_output_and_how_it_ended(bash, command, said):
 def test_each_call_is_a_new_shell_in_the_workspace(bash, workspace):
     bash("mkdir below; cd below; x=1; touch here")
     assert bash("echo [$x]; ls; pwd").startswith("[]\nbelow\n" + str(workspace.resolve()))
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="a folder of Linux")
+def test_the_workspace_may_lie_in_memory(bash):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, within(folder):
+        assert bash("echo x > y; cat y; pwd") == f"x\n{folder}\n[exit status 0]"
 
 
 def test_an_unclosed_quote_ends_at_once(bash):

@@ -151,8 +151,9 @@ def _bubblewrap(work, network):
     mounts = sorted(dict.fromkeys(mounts), key=lambda mount: mount[-1].rstrip("/").count("/"))
     return [
         *(_program(work), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
+        *("--proc", "/proc", "--dev", "/dev"),  # first: a workspace may lie in /dev/shm
         *(word for mount in mounts for word in mount),
-        *("--proc", "/proc", "--dev", "/dev", "--chdir", "/", "--"),
+        *("--chdir", "/", "--"),
     ]
 
 
