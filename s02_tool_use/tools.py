@@ -95,7 +95,7 @@ def run_glob(pattern: str) -> str:
     return _with_notes("\n".join(listed) or f"No matches for {pattern}", notes)
 
 
-def find(pattern: str) -> tuple:
+def find(pattern: str) -> tuple[list[str], list[str]]:
     """(names that match, sorted, relative to the workspace; notes on what was not searched)."""
     return patterns.find(pattern, parts_of, open_folder)
 

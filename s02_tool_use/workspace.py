@@ -7,10 +7,10 @@ Left out: hard links, which no path shows, and bash, which only the operating sy
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .calls.results import ToolError
 from .files.names import ON_WINDOWS, checked, look, meant, steps
@@ -81,7 +81,7 @@ def _current():
         raise ToolError(f"the current directory is gone ({error.strerror}); call use_workdir with a folder") from None
 
 
-def safe_path(p) -> Path:
+def safe_path(p: str | bytes | os.PathLike[str]) -> Path:
     """Where `p` really leads: an absolute path without links in it, inside the workspace; its end need not exist.
 
     `p` is relative to the workspace, or absolute. Raises ToolError if it leads outside or nowhere. Each link is
@@ -117,13 +117,13 @@ def safe_path(p) -> Path:
     return here
 
 
-def parts_of(p) -> tuple[str, ...]:
+def parts_of(p: str | bytes | os.PathLike[str]) -> tuple[str, ...]:
     """The names on the way from the workspace to where `p` really leads; none for the workspace itself."""
     return safe_path(p).relative_to(workdir()).parts
 
 
 @contextlib.contextmanager
-def opened_parent(p, create=False) -> Iterator[tuple]:
+def opened_parent(p: str | bytes | os.PathLike[str], create: bool = False) -> Iterator[tuple[int | None, str]]:
     """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
 
     With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
@@ -139,7 +139,7 @@ def opened_parent(p, create=False) -> Iterator[tuple]:
                 os.close(folder)
 
 
-def open_folder(parts, create=False):
+def open_folder(parts: Iterable[str], create: bool = False) -> Any:
     """A descriptor of the folder that `parts` lead to, opened one by one, following no link; on Windows its path.
 
     `parts` are names below the workspace; with create, those that are missing are made.

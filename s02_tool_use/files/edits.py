@@ -41,7 +41,7 @@ def refuse_mixture(raw, new, path):
         ) from None
 
 
-def edited(raw, old, new, replace_all=False):
+def edited(raw: bytes, old: bytes, new: bytes, replace_all: bool = False) -> tuple[int, list[int], bytes | bytearray]:
     """(in how many places `old` is, the lines of the first SHOWN_PLACES, the bytes with `new` there).
 
     A line end in `old` fits LF and CRLF; `new` gets the line ends of its place, or of the file if the place has none.
@@ -103,7 +103,7 @@ def _replaced_in_both_kinds(marked, text, wanted, new):
     return result
 
 
-def hint(raw, old_text):
+def hint(raw: bytes, old_text: str) -> str:
     """What may be wrong with an old_text that is not there; the nearest lines are quoted, to show their spaces."""
     text = raw[:HINT_BYTES].decode(errors="backslashreplace")
     lines = [line.rstrip("\r")[:HINT_CHARACTERS] for line in text.split("\n", HINT_LINES)[:HINT_LINES]]

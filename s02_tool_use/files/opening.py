@@ -57,7 +57,7 @@ def tool_errors_for(p):
         raise ToolError(f"{p!r}: {error.strerror or error}; nothing was changed") from None
 
 
-def open_file(folder, name, p, flags=os.O_RDONLY) -> int:
+def open_file(folder: int | None, name: str, p: object, flags: int = os.O_RDONLY) -> int:
     """A descriptor of the regular file `name`. Looks before it opens, because opening a device can set it off."""
     _plain(os.stat(name, dir_fd=folder, follow_symlinks=False), p)
     descriptor = os.open(name, flags | NOFOLLOW, dir_fd=folder)
