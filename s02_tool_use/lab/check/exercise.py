@@ -1,13 +1,19 @@
 """How a check judges: an exercise is a table of properties, each with its sentence, cases, right answer and reading.
 
-Left out: the exercises themselves (exercises/) and the running of a learner's code (trial.py).
+    @exercise("my_double(number), a function that returns twice the number")
+    def double():
+        yield Property("small numbers double", (2, "Twice is"), [(0,), (1,)], lambda number: 2 * number)
+
+makes `check.double(yours)`. Left out: the exercises (exercises/) and the running of a learner's code (trial.py).
 """
 
 import contextlib
 import copy
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 from ..sessions.job import Stopped
 from ..show import page
@@ -34,20 +40,20 @@ class Block(SimpleNamespace):
 class Such:
     """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
 
-    def __init__(self, text, holds):
+    def __init__(self, text: str, holds: Callable[[Any], object]) -> None:
         self.text, self.holds = text, holds
 
     def __repr__(self):
         return self.text
 
-    def __eq__(self, value):
+    def __eq__(self, value: object) -> bool:
         return bool(self.holds(value))
 
     __hash__ = None  # type: ignore[assignment]  # equal to many values, so in no set
 
 
-def text_with(*parts):
-    """A right answer: any text that holds all these parts."""
+def text_with(*parts: str) -> Such:
+    """A right answer: any string that holds all these parts."""
     said = " and ".join(map(repr, parts))
     return Such(f"a text with {said} in it", lambda text: isinstance(text, str) and all(part in text for part in parts))
 
@@ -66,13 +72,13 @@ class Property:
     """
 
     sentence: str
-    read: tuple
-    cases: list
-    right: object
-    see: object = None
-    run: object = None
+    read: tuple[int, str]
+    cases: list[tuple]
+    right: Any
+    see: Callable[..., object] | None = None
+    run: Callable[..., object] | None = None
 
-    def right_for(self, case):
+    def right_for(self, case: tuple) -> object:
         return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
 
 
@@ -82,51 +88,58 @@ class Line:
 
     sentence: str
     verdict: str
-    details: list = field(default_factory=list)
+    details: list[tuple[str, str]] = field(default_factory=list)
 
 
 RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
 
 
+@dataclass(repr=False, eq=False)
 class Exercise:
-    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Raises nothing but Stopped.
+    """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Raises nothing but Stopped."""
 
-    takes:     how the learner's function is called, such as "my_bash(command)"; the first line of the help.
-    files:     name -> text, what the temporary workspace holds.
-    deadline:  seconds for one call.
-    silence:   True gives commands a standard input that never ends.
-    untouched: untouched(yours) is true for a value as the notebook ships it, beside None and `...`.
-    """
+    home: str  # the module or notebook that it belongs to
+    name: str
+    takes: str  # how the learner's function is called, such as "my_bash(command)"; the first line of the help
+    properties: list[Property]
+    _: KW_ONLY
+    files: Mapping[str, str] = field(default_factory=dict)  # name -> content, what the temporary workspace holds
+    deadline: float = trial.DEADLINE_SECONDS  # seconds for one call
+    silence: bool = False  # True gives commands a standard input that never ends
+    as_value: bool = False  # True looks at what could be called as well: a tool of the SDK is both
+    untouched: Callable[..., object] | None = None  # true of values as the notebook ships them, beside None and `...`
 
-    def __init__(self, notebook, name, takes, properties, *, files=(), deadline=None, silence=False, untouched=None):
-        self.notebook, self.name, self.takes, self.properties = notebook, name, takes, properties
-        self.files, self.silence, self.untouched = files, silence, untouched
-        self.deadline = deadline or trial.DEADLINE_SECONDS
-        self.__doc__ = f"check.{name}: {takes}"
+    def __post_init__(self) -> None:
+        self.__doc__ = f"check.{self.name}: {self.takes}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"check.{self.name} takes {self.takes}"
 
-    def __call__(self, *yours):
+    def __call__(self, *yours: Any) -> "Verdict":
         """A function is called with each case; any other values are looked at as they are."""
-        values = [value for value in yours if not callable(value)]
-        if not yours or any(is_unfilled(value) for value in values) or (self.untouched and self.untouched(*yours)):
+        values = [value for value in yours if self.as_value or not callable(value)]
+        if not yours or any(map(is_unfilled, values)) or (self.untouched and self.untouched(*yours)):
             return self._verdict([Line(prop.sentence, NOT_YET) for prop in self.properties])
         function = yours[0] if not values and len(yours) == 1 else None
         if function is None and any(case != () for prop in self.properties for case in prop.cases):
             line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
             return self._verdict([line])
-        trial = _Trial(self, function or (lambda: yours if len(yours) > 1 else yours[0]), bool(function))
+        given = function or (lambda: yours if len(yours) > 1 else yours[0])
         try:
-            return self._verdict(trial.lines())
+            return self._verdict(_Trial(self, given, bool(function)).lines())
         except KeyboardInterrupt as error:
             raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
 
-    def _verdict(self, lines):
+    def _verdict(self, lines: list[Line]) -> "Verdict":
         verdict = Verdict(self.name, lines)
         if verdict.passed:
             record.record(self.name)
         return verdict
+
+
+def exercise(takes: str, **options: Any) -> Callable[[Callable[[], Iterable[Property]]], Exercise]:
+    """Makes an Exercise of a function that yields its properties. It has the function's name."""
+    return lambda table: Exercise(table.__module__, table.__name__, takes, list(table()), **options)
 
 
 class _Trial:
@@ -143,7 +156,7 @@ class _Trial:
             for prop in exercise.properties:
                 # Waiting for one endless loop is enough.
                 lines.append(Line(prop.sentence, NOT_TRIED) if self.late else self._line(prop))
-        if not self.late and all(is_unfilled(value) for value in self.gave):
+        if not self.late and all(map(is_unfilled, self.gave)):
             return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
         return lines
 
@@ -175,38 +188,35 @@ class _Trial:
 
     def _details(self, prop, case, outcome, value):
         """The pairs that tell what is wrong with an outcome."""
+        yours, error = shown(value), outcome.error
         if outcome.late:
             yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
-        elif outcome.error not in (None, self.raised) and self.gave:
+        elif error not in (None, self.raised) and self.gave:
             yours = shown(self.gave[-1])  # it gave something from which ours could not go on
-        elif outcome.error is not None:
-            error = f"{type(outcome.error).__name__}: {clean(str(outcome.error))}".removesuffix(": ")
-            line = trial.own_line(outcome.error, self.yours)
-            yours = f"{error} ({line})" if line else error
+        elif error is not None:
+            line = trial.own_line(error, self.yours)
+            yours = f"{type(error).__name__}: {clean(str(error))}".removesuffix(": ") + (f" ({line})" if line else "")
             if yours in self.errors:
-                return [("yours", f"the same {type(outcome.error).__name__}")]
+                return [("yours", f"the same {type(error).__name__}")]
             self.errors.append(yours)
-        else:
-            yours = shown(value) + (" (is a return missing?)" if outcome.value is None else "")
-        name = getattr(self.yours, "__name__", "yours")
-        given = [("input", f"{name}({', '.join(map(shown, case))})")] if case else []
-        printed = [("printed", clean(outcome.printed.strip()))] if outcome.printed.strip() else []
-        section, words = prop.read
-        read = ("read again", f"section {section}, “{words} ...”")
-        return [*given, ("yours", yours), *printed, ("right", shown(prop.right_for(case))), read]
+        elif outcome.value is None:
+            yours += " (is a return missing?)"
+        given = f"{getattr(self.yours, '__name__', 'yours')}({', '.join(map(shown, case))})" if case else ""
+        pairs = [("input", given), ("yours", yours), ("printed", clean(outcome.printed.strip()))]
+        pairs += [("right", shown(prop.right_for(case))), ("read again", "section {}, “{} ...”".format(*prop.read))]
+        return [(key, said) for key, said in pairs if said]
 
 
 def _compared(prop, case, outcome):
     """(the value to show, True if it is right)."""
     if outcome.late or outcome.error is not None:
         return outcome.error, False
+    value = outcome.value
     try:
-        value = prop.see(outcome.value, *copy.deepcopy(case)) if prop.see else outcome.value
-    except Exception:  # the result has another shape: then all of it is shown
-        return outcome.value, False
-    try:
+        if prop.see:
+            value = prop.see(value, *copy.deepcopy(case))
         return value, bool(prop.right_for(case) == value)
-    except Exception:  # a comparison of strange values may fail: then they differ
+    except Exception:  # a result of another shape is shown whole; strange values that cannot be compared differ
         return value, False
 
 
@@ -247,42 +257,30 @@ def clean(text, limit=400):
     return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
 
 
-class Verdict(page.Page):
-    """What a check shows. True when every property is right."""
-
-    def __init__(self, name, lines):
-        self.name, self.lines = name, lines
-        done = sum(line.verdict == RIGHT for line in lines)
-        self.passed = done == len(lines)
-        if all(line.verdict == NOT_YET for line in lines):
-            head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
-        else:
-            head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
-        super().__init__(_text(head, lines), _html(head, lines))
-
-    def __bool__(self):
-        return self.passed
-
-
-def _text(head, lines):
-    out = [head]
-    for line in lines:
-        out.append(f"  {line.verdict:9}  {line.sentence}")
-        for key, value in line.details:
-            out.append(f"      {key}: {value}".replace("\n", "\n        "))
-    return "\n".join(out)
-
-
 MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY), NOT_TRIED: ("–", page.GREY)}
 
 
-def _html(head, lines):
-    out = [f"<b>{page.escape(head)}</b>"]
-    for line in lines:
-        mark, colour = MARKS[line.verdict]
-        inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"
-        for key, value in line.details:
-            code = f'<code style="white-space:pre-wrap;background:none;color:inherit">{page.escape(value)}</code>'
-            inside += f'<div style="margin-left:2em">{key}: {code}</div>'
-        out.append(page.bar(inside, colour))
-    return "".join(out)
+class Verdict(page.Page):
+    """What a check shows. True when every property is right."""
+
+    def __init__(self, name: str, lines: list[Line]) -> None:
+        self.name, self.lines = name, lines
+        done = sum(line.verdict == RIGHT for line in lines)
+        self.passed = done == len(lines)
+        head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
+        if all(line.verdict == NOT_YET for line in lines):
+            head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
+        text, html = [head], [f"<b>{page.escape(head)}</b>"]
+        for line in lines:
+            mark, colour = MARKS[line.verdict]
+            text.append(f"  {line.verdict:9}  {line.sentence}")
+            inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"
+            for key, value in line.details:
+                text.append(f"      {key}: {value}".replace("\n", "\n        "))
+                code = f'<code style="white-space:pre-wrap;background:none;color:inherit">{page.escape(value)}</code>'
+                inside += f'<div style="margin-left:2em">{key}: {code}</div>'
+            html.append(page.bar(inside, colour))
+        super().__init__("\n".join(text), "".join(html))
+
+    def __bool__(self) -> bool:
+        return self.passed

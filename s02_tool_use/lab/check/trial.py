@@ -11,6 +11,7 @@ import os
 import sysconfig
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,19 +108,15 @@ def own_line(error: BaseException, function: Callable) -> str:
 
     A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
     """
-    place, frame = None, error.__traceback__
-    while frame is not None:
-        file = frame.tb_frame.f_code.co_filename
-        if _is_learners(file):
-            place = file, frame.tb_lineno
-        frame = frame.tb_next
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     code = getattr(function, "__code__", None)
-    if place is None and code is not None and _is_learners(code.co_filename):
-        place = code.co_filename, code.co_firstlineno
-    if place is None:
+    if code is not None:
+        places.insert(0, (code.co_filename, code.co_firstlineno))
+    mine = [place for place in places if _is_learners(place[0])]
+    if not mine:
         return ""
-    text = linecache.getline(*place).strip()
-    return f"line {place[1]}: {text}" if text else f"line {place[1]}"
+    text = linecache.getline(*mine[-1]).strip()
+    return f"line {mine[-1][1]}: {text}" if text else f"line {mine[-1][1]}"
 
 
 def _is_learners(file):

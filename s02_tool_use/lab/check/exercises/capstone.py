@@ -11,59 +11,43 @@ from pathlib import Path
 from .... import workspace
 from ....loop import agent_loop
 from ...client.endpoint import connect
-from ..exercise import Exercise, Property, Such
+from ..exercise import Property, Such, exercise
 from .parts import (
     Raised,
     api_says_of,
     are_the_packages,
+    each,
+    fact,
+    gives,
     has_number,
     holds_one_more,
     leaves_the_package_alone,
-    of_both,
     refusing,
+    string_that,
     tool_result,
+    user,
 )
 
-# ---- the workspace of grep: `work` in the temporary folder, so that something lies outside of it ----
+# ---- the workspace of grep: `work` in the temporary folder, so that something lies outside of it
 
 POSIX = os.name != "nt"  # Windows has no pipes in folders, and links for the few who may
-
-_SHOP = """import csv
-
-SHIPPING = 4.90
-
-
-def total(subtotal):
-    # What a customer pays.
-    if subtotal >= 50.00:
-        return subtotal
-    return subtotal + SHIPPING
-
-
-def report(totals):
-    for name in totals:
-        print(name)
-"""
 SHOP = {
-    "shop.py": _SHOP,
+    "shop.py": "import csv\n\nSHIPPING = 4.90\n\n\n"
+    "def total(subtotal):\n    # What a customer pays.\n    if subtotal >= 50.00:\n        return subtotal\n"
+    "    return subtotal + SHIPPING\n\n\n"
+    "def report(totals):\n    for name in totals:\n        print(name)\n",
     "README.md": "# Tea shop\n\nSencha and more.\n",
     "data/2025/teas.csv": "Oolong,9.00\n",
     "data/2026/teas.csv": "Sencha,12.50\nOolong,9.50\n",
 }
+LINKS = {"link.txt": lambda path: path.symlink_to("../secret.txt"), "door": lambda path: path.symlink_to("..")}
 MOST_MATCHES = 100  # matches, as the exercise says
 MATCHES = 200_000  # so many that counting them anew for each one takes too long
 
 
-class Link(str):
-    """The target of a link, among the contents of files."""
-
-
-PIPE = object()
-
-
 @contextlib.contextmanager
 def _shop(extra):
-    """The shop as the workspace, with `extra` in it: name -> text, bytes, Link or PIPE. Afterwards it is gone again.
+    """The shop as the workspace, with `extra` in it: name -> text, bytes or a function that makes it. Then it is gone.
 
     So a file that only one property is about cannot spoil the others.
     """
@@ -75,10 +59,8 @@ def _shop(extra):
         for name, content in (SHOP | extra).items():
             path = work / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, Link):
-                path.symlink_to(content)
-            elif content is PIPE:
-                os.mkfifo(path)
+            if callable(content):
+                content(path)
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with workspace.within(work):
@@ -87,40 +69,23 @@ def _shop(extra):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _in_the_shop(**extra):
+def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):
     """A `run` that calls yours in the shop."""
 
     def run(yours, *args):
-        with _shop(extra.get("extra", {})):
-            return yours(*args)
+        with _shop(extra or {}):
+            return how(yours, *args)
 
     return run
 
 
-def _refusing_in_the_shop(**extra):
-    return lambda yours, *args: refusing(_in_the_shop(**extra), yours, *args)
-
-
-# ---- grep ----
-
-_NEXT = (1, "It holds what the next step needs")
-_ORDER = (1, "It has one order")
-_LIMIT = (1, "It has a limit")
-_NOTHING = (1, "It says in words when there is nothing")
-_GUARDS = (2, "`run_glob` and `run_read` have the guards")
-_OUTSIDE = (2, "`link.txt` leads out of the workspace")
-_PASS = (2, "Each refusal is a `ToolError`")
-_END = (2, "A search that stops there")
-_ENCODING = (2, "And one file in an old encoding ended it")
-_BINARY = (2, "A NUL byte is in no text")
-_NEWLINE = (2, "And only a newline ends a line")
-_CALL = (3, "A `ToolError` is written for the model")
+# ---- grep
 
 _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): ?(?P<text>.*)")
 
 
 def _found(result):
-    """The matches in a result: (file, line, text without the blanks around it)."""
+    """The matches in a result: (file, line, text without the spaces around it)."""
     if not isinstance(result, str):
         raise TypeError("a text is asked for")
     lines = [_LINE.fullmatch(line) for line in result.split("\n")]
@@ -135,21 +100,8 @@ def _places(result, *args):
     return [f"{file}:{line}" for file, line, _ in _found(result)]
 
 
-def _whichever_order(result, *args):
-    return sorted(_places(result), key=lambda place: (place.split(":")[0], int(place.split(":")[1])))
-
-
-def _greps(sentence, read, *cases, see=_places, extra=None):
-    """cases: (arguments of my_grep, what `see` makes of the right result)."""
-    right = dict(cases)
-    arguments, run = [args for args, _ in cases], _in_the_shop(extra=extra or {})
-    return Property(sentence, read, arguments, lambda *args: right[args], see=see, run=run)
-
-
-NO_MATCH = Such(
-    "a text with 'no matches' in it",
-    lambda text: isinstance(text, str) and "no match" in text.lower() and not _found(text),
-)
+def _in_any_order(result, *args):
+    return [f"{file}:{line}" for file, line in sorted((file, line) for file, line, _ in _found(result))]
 
 
 def _says(*words):
@@ -165,143 +117,138 @@ def _bounded(result, *args):
     return len(_found(result)), result.rstrip("\n").split("\n")[-1]
 
 
-_BOUNDED = Such(
-    f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it",
-    lambda seen: (
-        0 < seen[0] <= MOST_MATCHES
-        and any(has_number(seen[1].replace(",", ""), n) for n in (MATCHES, MATCHES - seen[0]))
-    ),
-)
-_OUT = {"link.txt": Link("../secret.txt"), "door": Link("..")} if POSIX else {}
+def _is_bounded(seen):
+    shown, last = seen[0], seen[1].replace(",", "")
+    return 0 < shown <= MOST_MATCHES and any(has_number(last, number) for number in (MATCHES, MATCHES - shown))
 
-grep = Exercise(
-    "09",
-    "grep",
-    "my_grep(pattern, path='.'), a function that returns the lines that match, as text",
-    [
-        _greps(
-            "a match is a line: file, line number, text",
-            _NEXT,
-            (("import csv",), ["shop.py:1: import csv"]),
-            (("def report(.*):",), ["shop.py:13: def report(totals):"]),
-            see=_lines,
-        ),
-        _greps(
-            "the pattern is a regular expression, and may match anywhere in a line",
-            _NEXT,
-            (("SHIPPING",), ["shop.py:3", "shop.py:10"]),
-            (("^def ",), ["shop.py:6", "shop.py:13"]),
-            ((r"4\.[0-9]+$",), ["shop.py:3"]),
-            see=_whichever_order,
-        ),
-        _greps(
-            "the lines of a file come in their order",
-            _ORDER,
-            (("subtotal",), ["shop.py:6", "shop.py:8", "shop.py:9", "shop.py:10"]),
-        ),
-        _greps(
-            "folders are searched too: files by name, as seen from the workspace",
-            _ORDER,
-            (("Oolong",), ["data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
-            (("Sencha", "data"), ["data/2026/teas.csv:1"]),
-            (("Tea|Oolong",), ["README.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
-        ),
-        _greps("path may be a file", _NEXT, (("Sencha", "README.md"), ["README.md:3"])),
-        Property("no match is a text that says so", _NOTHING, [("Matcha",), ("SENCHA",)], NO_MATCH, run=_in_the_shop()),
-        Property(
-            "a pattern that is no regular expression is a ToolError that says what is wrong",
-            _CALL,
-            [("total(",), ("[a-",)],
-            lambda pattern: _says(pattern, "missing", "unterminated", "position"),
-            run=_refusing_in_the_shop(),
-        ),
-        Property(
-            "a path that is not there is a ToolError, and not 'no matches'",
-            _PASS,
-            [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")],
-            lambda pattern, path: _says(path, Path(path).name, "exist", "not found", "no such"),
-            run=_refusing_in_the_shop(),
-        ),
-        Property(
-            "a path outside is a ToolError",
-            _OUTSIDE,
-            [("SECRET", ".."), ("SECRET", "../secret.txt"), *[("SECRET", name) for name in _OUT]],
-            lambda pattern, path: _says(path, "outside", "workspace"),
-            run=_refusing_in_the_shop(extra=_OUT),
-        ),
-        Property("nothing outside is searched", _OUTSIDE, [("SECRET",)], NO_MATCH, run=_in_the_shop(extra=_OUT)),
-        _greps(
-            "a file that is not UTF-8 is searched all the same",
-            _ENCODING,
-            (("Matcha",), ["old.csv:1"]),
-            extra={"old.csv": "Café,Matcha\n".encode("latin-1")},
-        ),
-        _greps(
-            "a binary file is passed over",
-            _BINARY,
-            (("Matcha",), []),
-            extra={"logo.bin": b"Matcha\0\x01\xff\n"},
-        ),
-        _greps(
-            "a large file is searched to its end",
-            _END,
-            (("needle",), ["large.txt:6001"]),
-            extra={"large.txt": "nothing here\n" * 6000 + "needle\n"},
-        ),
-        _greps(
-            "and so is the last of many files",
-            _END,
-            (("needle",), ["wide/519.txt:1"]),
-            extra={f"wide/{n}.txt": "needle\n" if n == 519 else "hay\n" for n in range(520)},
-        ),
-        _greps(
-            "only a newline ends a line, and after the last one comes none",
-            _NEWLINE,
-            (("the end",), ["pages.txt:2"]),
-            (("^$", "blank"), ["blank/lines.txt:2"]),
-            extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "blank/lines.txt": "one\n\nthree\n"},
-        ),
-        Property(
-            "a line is cut after 200 characters",
-            _LIMIT,
-            [("needle",)],
-            Such(
-                "a match in one.js:1, and no more than 1,000 characters",
-                lambda text: _places(text) == ["one.js:1"] and len(text) < 1000,
-            ),
-            run=_in_the_shop(extra={"one.js": "needle" + "var a;" * 2000 + "\n"}),
-        ),
-        Property(
-            f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are",
-            _LIMIT,
-            [("sold",)],
-            _BOUNDED,
-            see=_bounded,
-            run=_in_the_shop(extra={"sales.log": "Sencha sold\n" * MATCHES}),
-        ),
-        *(
-            _greps(
-                "a pipe is passed over, without waiting for somebody to write into it",
-                _GUARDS,
-                (("Tea",), ["README.md:1"]),
-                extra={"pipe": PIPE},
-            ),
+
+@exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as text", deadline=5.0)
+def grep():
+    def finds(sentence, read, *rows, see=_places, extra=None):
+        """rows: (argument of my_grep, ..., what `see` makes of the right result)."""
+        return gives(sentence, read, *rows, see=see, run=_in_the_shop(extra))
+
+    def refuses(sentence, read, cases, words, extra=None):
+        return Property(sentence, read, cases, words, run=_in_the_shop(extra, refusing))
+
+    step, order = (1, "It holds what the next step needs"), (1, "It has one order")
+    limit, outside = (1, "It has a limit"), (2, "`link.txt` leads out of the workspace")
+    end, newline = (2, "A search that stops there"), (2, "And only a newline ends a line")
+    links = LINKS if POSIX else {}
+    no_match = string_that(
+        "a text with 'no matches' in it", lambda text: "no match" in text.lower() and not _found(text)
+    )
+    yield finds(
+        "a match is a line: file, line number, text",
+        step,
+        ("import csv", ["shop.py:1: import csv"]),
+        ("def report(.*):", ["shop.py:13: def report(totals):"]),
+        see=_lines,
+    )
+    yield finds(
+        "the pattern is a regular expression, and may match anywhere in a line",
+        step,
+        ("SHIPPING", ["shop.py:3", "shop.py:10"]),
+        ("^def ", ["shop.py:6", "shop.py:13"]),
+        (r"4\.[0-9]+$", ["shop.py:3"]),
+        see=_in_any_order,
+    )
+    yield finds(
+        "the lines of a file come in their order",
+        order,
+        ("subtotal", ["shop.py:6", "shop.py:8", "shop.py:9", "shop.py:10"]),
+    )
+    yield finds(
+        "folders are searched too: files by name, as seen from the workspace",
+        order,
+        ("Oolong", ["data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
+        ("Sencha", "data", ["data/2026/teas.csv:1"]),
+        ("Tea|Oolong", ["README.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
+    )
+    yield finds("path may be a file", step, ("Sencha", "README.md", ["README.md:3"]))
+    yield finds(
+        "no match is a text that says so",
+        (1, "It says in words when there is nothing"),
+        ("Matcha", no_match),
+        ("SENCHA", no_match),
+        see=None,
+    )
+    yield refuses(
+        "a pattern that is no regular expression is a ToolError that says what is wrong",
+        (3, "A `ToolError` is written for the model"),
+        each("total(", "[a-"),
+        lambda pattern: _says(pattern, "missing", "unterminated", "position"),
+    )
+    yield refuses(
+        "a path that is not there is a ToolError, and not 'no matches'",
+        (2, "Each refusal is a `ToolError`"),
+        [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")],
+        lambda pattern, path: _says(path, Path(path).name, "exist", "not found", "no such"),
+    )
+    yield refuses(
+        "a path outside is a ToolError",
+        outside,
+        [("SECRET", path) for path in ("..", "../secret.txt", *links)],
+        lambda pattern, path: _says(path, "outside", "workspace"),
+        links,
+    )
+    yield finds("nothing outside is searched", outside, ("SECRET", no_match), see=None, extra=links)
+    yield finds(
+        "a file that is not UTF-8 is searched all the same",
+        (2, "And one file in an old encoding ended it"),
+        ("Matcha", ["old.csv:1"]),
+        extra={"old.csv": "Café,Matcha\n".encode("latin-1")},
+    )
+    yield finds(
+        "a binary file is passed over",
+        (2, "A NUL byte is in no text"),
+        ("Matcha", []),
+        extra={"logo.bin": b"Matcha\0\x01\xff\n"},
+    )
+    yield finds(
+        "a large file is searched to its end",
+        end,
+        ("needle", ["large.txt:6001"]),
+        extra={"large.txt": "nothing here\n" * 6000 + "needle\n"},
+    )
+    yield finds(
+        "and so is the last of many files",
+        end,
+        ("needle", ["wide/519.txt:1"]),
+        extra={f"wide/{number}.txt": "hay\n" for number in range(519)} | {"wide/519.txt": "needle\n"},
+    )
+    yield finds(
+        "only a newline ends a line, and after the last one comes none",
+        newline,
+        ("the end", ["pages.txt:2"]),
+        ("^$", "blank", ["blank/lines.txt:2"]),
+        extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "blank/lines.txt": "one\n\nthree\n"},
+    )
+    one_line = Such(
+        "a match in one.js:1, and no more than 1,000 characters",
+        lambda text: _places(text) == ["one.js:1"] and len(text) < 1000,
+    )
+    yield finds(
+        "a line is cut after 200 characters",
+        limit,
+        ("needle", one_line),
+        see=None,
+        extra={"one.js": "needle" + "var a;" * 2000 + "\n"},
+    )
+    yield finds(
+        f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are",
+        limit,
+        ("sold", Such(f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it", _is_bounded)),
+        see=_bounded,
+        extra={"sales.log": "Sencha sold\n" * MATCHES},
+    )
+    if POSIX:
+        yield finds(
+            "a pipe is passed over, without waiting for somebody to write into it",
+            (2, "`run_glob` and `run_read` have the guards"),
+            ("Tea", ["README.md:1"]),
+            extra={"pipe": os.mkfifo},
         )
-        * POSIX,
-    ],
-    deadline=5.0,
-)
-
-# ---- grep_tool ----
-
-_PARTS = (3, "A tool has three parts")
-_SCHEMA = (3, "What it needs to know stands in the schema")
-_COPY = (4, "Then the agent gets a copy of each table")
-_LEARNS = (3, "It learns from errors, too")
-
-
-def _grep_of(tools):
-    return next(tool for tool in tools if tool["name"] == "grep")
 
 
 def _agent_gets(tools, handlers):
@@ -309,77 +256,64 @@ def _agent_gets(tools, handlers):
     script = [[{"type": "tool_use", "name": "grep", "input": {"pattern": "tea"}}], "Done."]
     with contextlib.redirect_stdout(io.StringIO()):
         client, model = connect(script=script)
-    messages = [{"role": "user", "content": "Where is tea?"}]
+    messages = [user("Where is tea?")]
     with client:
         agent_loop(client, model, messages, tools=tools, handlers=handlers)
     return messages[2]["content"][0]["content"]
 
 
-_THE_MATCH = Such("a text with notes.txt:1 in it", lambda text: isinstance(text, str) and "notes.txt:1" in text)
-
-grep_tool = Exercise(
-    "09",
-    "grep_tool",
+@exercise(
     "my_tools, my_handlers: a list of tools, and a dict of handlers",
-    [
-        *holds_one_more("my", "grep", _COPY, _COPY),
-        of_both(
-            "the properties of its schema are the arguments: pattern and path",
-            _SCHEMA,
-            ["path", "pattern"],
-            lambda both: sorted(_grep_of(both[0])["input_schema"]["properties"]),
-        ),
-        of_both(
-            "both are strings",
-            _SCHEMA,
-            ["string", "string"],
-            lambda both: [p["type"] for p in _grep_of(both[0])["input_schema"]["properties"].values()],
-        ),
-        of_both(
-            "what has no default is required: pattern alone",
-            _SCHEMA,
-            ["pattern"],
-            lambda both: _grep_of(both[0])["input_schema"]["required"],
-        ),
-        of_both(
-            "the model is told that pattern is a regular expression",
-            _SCHEMA,
-            Such(
-                "a description with 'regular expression' (or regex) in it",
-                lambda tool: re.search("regular expression|regex|正则", _described(tool), re.I) is not None,
-            ),
-            lambda both: _grep_of(both[0]),
-        ),
-        Property("the API accepts the tools", _SCHEMA, [()], "accepted", see=lambda both: api_says_of(both[0])),
-        Property(
-            "run_tool runs it: 'tea' stands in line 1 of notes.txt",
-            _PARTS,
-            [()],
-            _THE_MATCH,
-            run=lambda yours: tool_result(yours()[1], "grep", pattern="tea", path=".")["content"],
-        ),
-        Property(
-            "a pattern that is no regular expression comes back as is_error",
-            _LEARNS,
-            [()],
-            Such("'is_error': True", lambda result: result.get("is_error") is True),
-            run=lambda yours: tool_result(yours()[1], "grep", pattern="tea("),
-        ),
-        leaves_the_package_alone(_COPY),
-        Property(
-            "an agent calls it and gets the match",
-            _COPY,
-            [()],
-            _THE_MATCH,
-            run=lambda yours: _agent_gets(*yours()),
-        ),
-    ],
     files={"notes.txt": "green tea\nwater\n"},
     deadline=30.0,  # the first use of the SDK in a kernel takes its time
     untouched=are_the_packages,
 )
+def grep_tool():
+    def tool(both):
+        return next(tool for tool in both[0] if tool["name"] == "grep")
 
+    def inside(both):
+        return tool(both)["input_schema"]
 
-def _described(tool):
-    """All that the model reads about the tool, its name aside."""
-    return json.dumps([tool.get("description"), tool["input_schema"]], ensure_ascii=False)
+    def is_told(tool):
+        """All that the model reads about the tool, its name aside."""
+        said = json.dumps([tool.get("description"), tool["input_schema"]], ensure_ascii=False)
+        return re.search("regular expression|regex|正则", said, re.I) is not None
+
+    parts, schema = (3, "A tool has three parts"), (3, "What it needs to know stands in the schema")
+    copy, learns = (4, "Then the agent gets a copy of each table"), (3, "It learns from errors, too")
+    match = string_that("a text with notes.txt:1 in it", lambda text: "notes.txt:1" in text)
+    regex = Such("a description with 'regular expression' (or regex) in it", is_told)
+    error = Such("'is_error': True", lambda result: result.get("is_error") is True)
+    yield from holds_one_more("my", "grep", copy, copy)
+    yield fact(
+        "the properties of its schema are the arguments: pattern and path",
+        schema,
+        ["path", "pattern"],
+        lambda both: sorted(inside(both)["properties"]),
+    )
+    yield fact(
+        "both are strings",
+        schema,
+        ["string", "string"],
+        lambda both: [field["type"] for field in inside(both)["properties"].values()],
+    )
+    yield fact(
+        "what has no default is required: pattern alone", schema, ["pattern"], lambda both: inside(both)["required"]
+    )
+    yield fact("the model is told that pattern is a regular expression", schema, regex, tool)
+    yield fact("the API accepts the tools", schema, "accepted", lambda both: api_says_of(both[0]))
+    yield fact(
+        "run_tool runs it: 'tea' stands in line 1 of notes.txt",
+        parts,
+        match,
+        run=lambda yours: tool_result(yours, "grep", pattern="tea", path=".")["content"],
+    )
+    yield fact(
+        "a pattern that is no regular expression comes back as is_error",
+        learns,
+        error,
+        run=lambda yours: tool_result(yours, "grep", pattern="tea("),
+    )
+    yield leaves_the_package_alone(copy)
+    yield fact("an agent calls it and gets the match", copy, match, run=lambda yours: _agent_gets(*yours()))

@@ -1,246 +1,177 @@
 """The exercises of 03: a read that says what it cut, a write that loses nothing, an edit of exactly one place."""
 
+from functools import partial
 from pathlib import Path
 
-from ..exercise import Exercise, Property, Such
-from .parts import A_REFUSAL, Raised, has_number, refused, refusing
-
-# ---- read ----
-
-_CUT = (2, "The naive one looks like a whole file")
-_SAYS = (2, "`run_read` says that it cut")
-_LINE = (2, "Only a newline ends a line")
-_AFTER = (2, "After the last newline comes no further line")
-
-_TEAS = "Assam\n  Ceylon\nKeemun\n\nOolong\nSencha\nYunnan\n"
+from ..exercise import Property, Such, exercise
+from .parts import Raised, gives, has_number, refused, refusing, string_that
 
 
 def _lines(text):
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _shown(result, text, limit):
-    """Those lines of the result that are lines of the text, blank ones aside."""
-    return [line for line in result.split("\n") if line.strip() and line in _lines(text)]
+@exercise("my_read(text, limit), a function that returns the first `limit` lines of a text, as text")
+def read():
+    def whole(text, *_):
+        return text.removesuffix("\n")
+
+    def first(text, limit):
+        return [line for line in _lines(text)[:limit] if line.strip()]
+
+    def shown(result, text, limit):
+        """Those lines of the result that are lines of the text, blank ones aside."""
+        return [line for line in result.split("\n") if line.strip() and line in _lines(text)]
+
+    def note(text, limit):
+        rest = len(_lines(text)) - limit
+        return Such(f"a text whose last line has the number {rest} in it", lambda last: has_number(last, rest))
+
+    def last(result, text, limit):
+        return result.rstrip("\n").split("\n")[-1]
+
+    def cut(text, limit):
+        return _lines(text)[:limit]
+
+    def until_the_limit(result, text, limit):
+        return result.removesuffix("\n").split("\n")[: limit or None]
+
+    teas = "Assam\n  Ceylon\nKeemun\n\nOolong\nSencha\nYunnan\n"
+    says, line = (2, "`run_read` says that it cut"), (2, "Only a newline ends a line")
+    after = (2, "After the last newline comes no further line")
+    whole_texts = [("Assam\n", None), (teas, None), ("no newline at the end", None), ("", None)]
+    in_time = [("Assam\nCeylon\n", 2), ("Assam\nCeylon", 2), ("Assam\nCeylon\n", 9), ("", 3)]
+    pages, short = "page 1\x0cpage 2\nend\n", "Assam\nCeylon\nKeemun"
+    nothing = Such(
+        "no line of the text, only that 2 are left out (or a ValueError)",
+        lambda value: isinstance(value, Raised) or ("Assam" not in value and has_number(value, 2)),
+    )
+    yield Property("without a limit, all of the text comes back", says, whole_texts, whole, whole)
+    yield Property(
+        "with a limit, the first lines come back as they are, and no others",
+        (2, "The naive one looks like a whole file"),
+        [(teas, 1), (teas, 2), (teas, 6)],
+        first,
+        shown,
+    )
+    yield Property(
+        "a last line says how many lines were left out",
+        says,
+        [(short + "\n", 1), (teas, 2), (short, 1)],
+        note,
+        last,
+    )
+    yield Property("nothing is added when nothing was left out", after, in_time, whole, whole)
+    yield Property("empty lines count, at the end too", after, [("Assam\n\n\n\n", 1)], note, last)
+    yield Property(
+        "only a newline ends a line: not a form feed, not U+2028",
+        line,
+        [(pages, None), ("one\u2028still one\ntwo\n", None), (pages, 1)],
+        cut,
+        until_the_limit,
+    )
+    yield Property("a limit of 0 does not mean all", says, [("Assam\nCeylon\n", 0)], nothing, run=refusing)
 
 
-def _first(text, limit):
-    return [line for line in _lines(text)[:limit] if line.strip()]
+@exercise("my_write(path, content), a function that writes a text to a pathlib.Path and returns a text with the bytes")
+def write():
+    def written(yours, path, content):
+        """The bytes of the file after the call."""
+        yours(path, content)
+        return path.read_bytes() if path.is_file() else "no such file"
 
+    def after_a_refusal(yours, path, content):
+        return written(partial(refusing, yours), path, content)
 
-def _note(text, limit):
-    rest = len(_lines(text)) - limit
-    return Such(
-        f"a text whose last line has the number {rest} in it", lambda last: last is not None and has_number(last, rest)
+    def replaced(yours, path, content, run=written):
+        """As `run`, with a file of that name already there."""
+        path.write_bytes(before)
+        return run(yours, path, content)
+
+    def left_behind(yours, path, content):
+        """The names in the file's folder afterwards."""
+        path.parent.mkdir()
+        refusing(yours, path, content)
+        return sorted(found.name for found in path.parent.iterdir())
+
+    def encoded(path, content):
+        return content.encode()
+
+    def the_size(path, content):
+        size = len(content.encode())
+        return string_that(f"a text with the number {size} in it", lambda text: has_number(text, size))
+
+    tea, old = Path("tea.txt"), Path("old.txt")
+    before, half = b"What was there before, and is much longer.\n", "A tea shop \ud83d"
+    texts = [(tea, "Sencha\n"), (tea, "龙井 and Sencha\n")]
+    deep = [(Path("notes/ideas.txt"), "More tea.\n"), (Path("a/b/c/ideas.txt"), "More tea.\n")]
+    many, encodes = (3, "`len` counts characters, not bytes"), (3, "`run_write` encodes first")
+    empty, folders = (3, "The file is empty"), (3, "It also makes the folders that are missing")
+    yield Property(
+        "the text is in the file, in UTF-8", many, [*texts, (Path("crlf.txt"), "one\r\ntwo\n")], encoded, run=written
+    )
+    yield Property("an old file is replaced, all of it", encodes, [(old, "short\n"), (old, "")], encoded, run=replaced)
+    yield Property("the text that comes back says how many bytes there are", many, texts, the_size)
+    yield Property("missing folders are made", folders, deep, encoded, run=written)
+    yield refused("half of a character is a ValueError", encodes, (tea, half))
+    yield gives(
+        "and it leaves the old file as it was",
+        empty,
+        (old, half, before),
+        run=partial(replaced, run=after_a_refusal),
+    )
+    yield gives("and makes no new one", empty, (Path("never.txt"), half, "no such file"), run=after_a_refusal)
+    yield gives(
+        "no other file stays behind",
+        encodes,
+        (Path("one/tea.txt"), texts[1][1], ["tea.txt"]),
+        (Path("two/tea.txt"), half, []),
+        run=left_behind,
     )
 
 
-def _last(result, text, limit):
-    return result.rstrip("\n").split("\n")[-1]
+@exercise("my_edit(text, old, new), a function that returns the text with the one place changed")
+def edit():
+    def changed(sentence, read, *cases):
+        return Property(sentence, read, list(cases), lambda text, old, new: new.join(text.split(old)))
 
-
-def _without_last_newline(result, text, limit):
-    return result.removesuffix("\n")
-
-
-read = Exercise(
-    "03",
-    "read",
-    "my_read(text, limit), a function that returns the first `limit` lines of a text, as text",
-    [
-        Property(
-            "without a limit, all of the text comes back",
-            _SAYS,
-            [("Assam\n", None), (_TEAS, None), ("no newline at the end", None), ("", None)],
-            lambda text, limit: text.removesuffix("\n"),
-            see=_without_last_newline,
-        ),
-        Property(
-            "with a limit, the first lines come back as they are, and no others",
-            _CUT,
-            [(_TEAS, 1), (_TEAS, 2), (_TEAS, 6)],
-            _first,
-            see=_shown,
-        ),
-        Property(
-            "a last line says how many lines were left out",
-            _SAYS,
-            [("Assam\nCeylon\nKeemun\n", 1), (_TEAS, 2), ("Assam\nCeylon\nKeemun", 1)],
-            _note,
-            see=_last,
-        ),
-        Property(
-            "nothing is added when nothing was left out",
-            _AFTER,
-            [("Assam\nCeylon\n", 2), ("Assam\nCeylon", 2), ("Assam\nCeylon\n", 9), ("", 3)],
-            lambda text, limit: text.removesuffix("\n"),
-            see=_without_last_newline,
-        ),
-        Property("empty lines count, at the end too", _AFTER, [("Assam\n\n\n\n", 1)], _note, see=_last),
-        Property(
-            "only a newline ends a line: not a form feed, not U+2028",
-            _LINE,
-            [("page 1\x0cpage 2\nend\n", None), ("one\u2028still one\ntwo\n", None), ("page 1\x0cpage 2\nend\n", 1)],
-            lambda text, limit: _lines(text)[:limit],
-            see=lambda result, text, limit: result.removesuffix("\n").split("\n")[: limit or None],
-        ),
-        Property(
-            "a limit of 0 does not mean all",
-            _SAYS,
-            [("Assam\nCeylon\n", 0)],
-            Such(
-                "no line of the text, only that 2 are left out (or a ValueError)",
-                lambda value: isinstance(value, Raised) or ("Assam" not in value and has_number(value, 2)),
-            ),
-            run=refusing,
-        ),
-    ],
-)
-
-# ---- write ----
-
-_BYTES = (3, "`len` counts characters, not bytes")
-_EMPTY = (3, "The file is empty")
-_ENCODES = (3, "`run_write` encodes first")
-_FOLDERS = (3, "It also makes the folders that are missing")
-
-_TEA, _OLD, _HALF = "龙井 and Sencha\n", "What was there before, and is much longer.\n", "A tea shop \ud83d"
-_NO_FILE = "no such file"
-
-
-def _written(yours, path, content):
-    """The bytes of the file after the call."""
-    yours(path, content)
-    return _bytes_of(path)
-
-
-def _after_half_a_character(yours, path, content):
-    """The bytes of the file after a call that cannot succeed."""
-    refusing(yours, path, content)
-    return _bytes_of(path)
-
-
-def _bytes_of(path):
-    return path.read_bytes() if path.is_file() else _NO_FILE
-
-
-def _over_an_old_file(run):
-    """`run`, with a file of that name already there."""
-
-    def prepared(yours, path, content):
-        path.write_bytes(_OLD.encode())
-        return run(yours, path, content)
-
-    return prepared
-
-
-def _left_behind(yours, path, content):
-    """The names in the file's folder afterwards."""
-    path.parent.mkdir()
-    refusing(yours, path, content)
-    return sorted(found.name for found in path.parent.iterdir())
-
-
-write = Exercise(
-    "03",
-    "write",
-    "my_write(path, content), a function that writes a text to a pathlib.Path and returns a text with the bytes",
-    [
-        Property(
-            "the text is in the file, in UTF-8",
-            _BYTES,
-            [(Path("tea.txt"), "Sencha\n"), (Path("tea.txt"), _TEA), (Path("crlf.txt"), "one\r\ntwo\n")],
-            lambda path, content: content.encode(),
-            run=_written,
-        ),
-        Property(
-            "an old file is replaced, all of it",
-            _ENCODES,
-            [(Path("old.txt"), "short\n"), (Path("old.txt"), "")],
-            lambda path, content: content.encode(),
-            run=_over_an_old_file(_written),
-        ),
-        Property(
-            "the text that comes back says how many bytes there are",
-            _BYTES,
-            [(Path("tea.txt"), "Sencha\n"), (Path("tea.txt"), _TEA)],
-            lambda path, content: Such(
-                f"a text with the number {len(content.encode())} in it",
-                lambda text: isinstance(text, str) and has_number(text, len(content.encode())),
-            ),
-        ),
-        Property(
-            "missing folders are made",
-            _FOLDERS,
-            [(Path("notes/ideas.txt"), "More tea.\n"), (Path("a/b/c/ideas.txt"), "More tea.\n")],
-            lambda path, content: content.encode(),
-            run=_written,
-        ),
-        Property("half of a character is a ValueError", _ENCODES, [(Path("tea.txt"), _HALF)], A_REFUSAL, run=refusing),
-        Property(
-            "and it leaves the old file as it was",
-            _EMPTY,
-            [(Path("old.txt"), _HALF)],
-            _OLD.encode(),
-            run=_over_an_old_file(_after_half_a_character),
-        ),
-        Property(
-            "and makes no new one",
-            _EMPTY,
-            [(Path("never.txt"), _HALF)],
-            _NO_FILE,
-            run=_after_half_a_character,
-        ),
-        Property(
-            "no other file stays behind",
-            _ENCODES,
-            [(Path("one/tea.txt"), _TEA), (Path("two/tea.txt"), _HALF)],
-            lambda path, content: [] if content == _HALF else [path.name],
-            run=_left_behind,
-        ),
-    ],
-)
-
-# ---- edit ----
-
-_ONE = (4, "`run_edit` refuses, and says where")
-_NONE = (4, "If there is no match")
-_TOUCHES = (4, "And it touches only the bytes that match")
-_COUNT = (4, "`count` does not see matches that overlap")
-_EVERYWHERE = (4, "An empty text is everywhere")
-
-
-def _replaced(text, old, new):
-    return new.join(text.split(old))
-
-
-edit = Exercise(
-    "03",
-    "edit",
-    "my_edit(text, old, new), a function that returns the text with the one place changed",
-    [
-        Property(
-            "the one place is changed",
-            _ONE,
-            [("green tea\n", "green", "black"), ("tea", "tea", "coffee"), ("one\ntwo\n", "one\ntwo", "1\n2")],
-            _replaced,
-        ),
-        Property(
-            "all else stays as it was, blanks and line ends too",
-            _TOUCHES,
-            [("  tea \n\n", "tea", "coffee"), ("one\r\ntwo\r\n", "two", "2"), ("a\x0cb\n", "b", "c")],
-            _replaced,
-        ),
-        Property(
-            "old and new are plain text, not patterns",
-            _TOUCHES,
-            [("4590 pieces, 4.90 each", "4.90", "5.90"), ("f(x)", "(x)", "(y)"), ("tea", "tea", r"\1 \g<0> $& \n")],
-            _replaced,
-        ),
-        Property("an empty new deletes", _TOUCHES, [("green tea", "green ", "")], _replaced),
-        refused("an old that is not there is a ValueError", _NONE, ("green tea", "coffee", "tea"), ("", "tea", "x")),
-        refused("an empty old is a ValueError", _EVERYWHERE, ("tea", "", "x"), ("", "", "x")),
-        refused("an old that is there twice is a ValueError", _ONE, ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")),
-        refused("also when the two places overlap", _COUNT, ("banana", "ana", "x"), ("aaa", "aa", "b")),
-    ],
-)
+    once, touches = (4, "`run_edit` refuses, and says where"), (4, "And it touches only the bytes that match")
+    everywhere = (4, "An empty text is everywhere")
+    yield changed(
+        "the one place is changed",
+        once,
+        ("green tea\n", "green", "black"),
+        ("tea", "tea", "coffee"),
+        ("one\ntwo\n", "one\ntwo", "1\n2"),
+    )
+    yield changed(
+        "all else stays as it was, blanks and line ends too",
+        touches,
+        ("  tea \n\n", "tea", "coffee"),
+        ("one\r\ntwo\r\n", "two", "2"),
+        ("a\x0cb\n", "b", "c"),
+    )
+    yield changed(
+        "old and new are plain text, not patterns",
+        touches,
+        ("4590 pieces, 4.90 each", "4.90", "5.90"),
+        ("f(x)", "(x)", "(y)"),
+        ("tea", "tea", r"\1 \g<0> $& \n"),
+    )
+    yield changed("an empty new deletes", touches, ("green tea", "green ", ""))
+    yield refused(
+        "an old that is not there is a ValueError",
+        (4, "If there is no match"),
+        ("green tea", "coffee", "tea"),
+        ("", "tea", "x"),
+    )
+    yield refused("an empty old is a ValueError", everywhere, ("tea", "", "x"), ("", "", "x"))
+    yield refused(
+        "an old that is there twice is a ValueError", once, ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")
+    )
+    yield refused(
+        "also when the two places overlap",
+        (4, "`count` does not see matches that overlap"),
+        ("banana", "ana", "x"),
+        ("aaa", "aa", "b"),
+    )

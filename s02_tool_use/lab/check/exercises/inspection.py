@@ -1,12 +1,12 @@
 """The exercises of 07: where three recorded runs broke and why, and the pairs of a conversation."""
 
-from ...conversation import api_says, calls
-from ..exercise import Exercise, Property, Such
-from .parts import assistant, call, result, text, untouched, user
+from functools import partial
+
+from ...conversation import api_says, blocks, calls
+from ..exercise import Property, Such, exercise
+from .parts import answer_to, assistant, call, each, fact, is_open, result, text, untouched, user
 
 WORDS = ("missing", "late", "order", "id", "twice")
-
-
 BROKEN = [  # three runs, as programs have left them: the next request with each list is refused
     [
         user("Does the shop ship free at 50.00?"),
@@ -41,115 +41,75 @@ BROKEN = [  # three runs, as programs have left them: the next request with each
         user(result(20, "# Tea shop\n")),
     ],
 ]
-_PLACE = ((4, "late"), (6, "order"), (4, "id"))
-
-_FIRST = (4, "Then ask which message has to change")
-_FIVE = (4, "These five make nearly all refusals")
+RIGHT = [(4, "late"), (6, "order"), (4, "id")]
 
 
-def _pair(answers, number):
-    answers = answers.values() if isinstance(answers, dict) else answers
-    if isinstance(answers, str):
-        raise TypeError("three answers, one for each run")
-    answer = list(answers)[number]
-    if not isinstance(answer, (list, tuple)) or len(answer) != 2:
+def _part(number, part, answers):
+    """The index (part 0) or the word (part 1) that was given for a run."""
+    pair = answer_to(number, answers)
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise TypeError("each answer is a pair")
-    return answer
+    return answer_to(part, pair)
 
 
-def _index(number):
-    right = _PLACE[number][0]
-    said = api_says(BROKEN[number]).split(": ")[0]
-    return Property(
-        f"run {number}: the first message that has to be changed",
-        _FIRST,
-        [()],
-        Such(f"an index; the API names {said}, which is not always the one to change", lambda index: index == right),
-        see=lambda answers: _pair(answers, number)[0],
-    )
+def _still_open(answers):
+    return not answers or all(is_open(pair if isinstance(pair, (list, tuple)) else [pair]) for pair in answers)
 
 
-def _word(number):
-    right = _PLACE[number][1]
-    open_calls = ", ".join(block["id"] for block in calls(BROKEN[number]) if block["id"] in api_says(BROKEN[number]))
-    return Property(
-        f"run {number}: what is wrong with it",
-        _FIVE,
-        [()],
-        Such(f"one of {', '.join(WORDS)}; look for the result of {open_calls}", lambda word: word == right),
-        see=lambda answers: _lower(_pair(answers, number)[1]),
-    )
-
-
-def _lower(word):
-    return word.strip().lower() if isinstance(word, str) else word
-
-
-fault = Exercise(
-    "07",
-    "fault",
+@exercise(
     "a list of three pairs (index, word), one for each of check.BROKEN, such as [(2, 'missing'), ...]",
-    [make(number) for number in range(len(BROKEN)) for make in (_index, _word)],
-    untouched=lambda answers: not answers or all(item in (None, ..., "") for pair in answers for item in _items(pair)),
+    untouched=_still_open,
 )
+def fault():
+    def hinted(sentence, read, hint, number, part):
+        right = Such(hint, lambda answer: answer == RIGHT[number][part])  # so that a verdict does not give it away
+        return fact(f"run {number}: {sentence}", read, right, partial(_part, number, part))
+
+    first, five = (4, "Then ask which message has to change"), (4, "These five make nearly all refusals")
+    for number, run in enumerate(BROKEN):
+        said = api_says(run)
+        place = f"an index; the API names {said.split(': ')[0]}, which is not always the one to change"
+        ids = ", ".join(block["id"] for block in calls(run) if block["id"] in said)
+        word = f"one of {', '.join(WORDS)}; look for the result of {ids}"
+        yield hinted("the first message that has to be changed", first, place, number, 0)
+        yield hinted("what is wrong with it", five, word, number, 1)
 
 
-def _items(pair):
-    return pair if isinstance(pair, (list, tuple)) else [pair]
-
-
-# ---- pairs
-
-_BY_ID = (1, "The id is what joins a call and its result")
-_KINDS_OF_CONTENT = (4, "The content of a result is a string, or a list of blocks")
-_NO_RESULT = (4, "Some calls have no result")
-
-_ONE = [user("List."), assistant(call(1, "glob", pattern="*")), user(result(1, "a.txt"))]
-_TWO = [
+ONE = [user("List."), assistant(call(1, "glob", pattern="*")), user(result(1, "a.txt"))]
+TWO = [
     user("Look."),
-    assistant(text("Both."), call(1, "glob", pattern="*"), call(2, "bash", command="ls")),
+    assistant(text("Both."), call(1, "glob", pattern="*"), call(2)),
     user(result(2, "b.txt"), result(1, "a.txt"), text("And?")),
     assistant("Two files."),
 ]
-_TURNS = [*_ONE, assistant(call(2, "read_file", path="a.txt")), user(result(2, "tea", is_error=False))]
-_BLOCKS = [*_ONE[:2], user(result(1, [text("a.txt"), text("b.txt")]))]
-_EMPTY = [*_ONE[:2], user(result(1, []))]
-_ORPHAN = [*_ONE, assistant(call(2, "bash", command="ls")), user("Stop.")]
-_STRANGER = [*_ONE, user(result(9, "whose?"))]
-_TALK = [user("Hello."), assistant("Hello.")]
-
-
-def _text_of(content):
-    return content if isinstance(content, str) else "\n".join(block["text"] for block in content)
+TURNS = [*ONE, assistant(call(2, "read_file", path="a.txt")), user(result(2, "tea", is_error=False))]
+BLOCKS = [*ONE[:2], user(result(1, [text("a.txt"), text("b.txt")]))]
+EMPTY = [*ONE[:2], user(result(1, []))]
+ORPHAN = [*ONE, assistant(call(2)), user("Stop.")]
+STRANGER = [*ONE, user(result(9, "whose?"))]
+TALK = [user("Hello."), assistant("Hello.")]
 
 
 def _pairs(messages):
-    blocks = [block for m in messages if isinstance(m["content"], list) for block in m["content"]]
-    texts = {b["tool_use_id"]: _text_of(b["content"]) for b in blocks if b["type"] == "tool_result"}
-    return {b["id"]: texts[b["id"]] for b in blocks if b["type"] == "tool_use" and b["id"] in texts}
+    every = [block for message in messages for block in blocks(message)]
+    contents = {block["tool_use_id"]: block["content"] for block in every if block["type"] == "tool_result"}
+    contents = {id: [text(content)] if isinstance(content, str) else content for id, content in contents.items()}
+    ids = [block["id"] for block in calls(messages) if block["id"] in contents]
+    return {id: "\n".join(block["text"] for block in contents[id]) for id in ids}
 
 
-def _paired(sentence, read, *cases):
-    return Property(sentence, read, [(case,) for case in cases], _pairs, see=lambda mine, *_: dict(mine))
+@exercise("my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result")
+def pairs():
+    def paired(sentence, read, *cases):
+        return Property(sentence, read, each(*cases), _pairs, lambda mine, *_: dict(mine))
 
-
-pairs = Exercise(
-    "07",
-    "pairs",
-    "my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result",
-    [
-        _paired("a call and its result become one entry", _BY_ID, [user(text("List.")), *_ONE[1:]]),
-        _paired("a message whose content is a string has no calls", _BY_ID, _TALK, _ONE),
-        _paired("two calls of one reply are joined by id, not by their order", _BY_ID, _TWO),
-        _paired("the calls of all turns are in it", _BY_ID, _TURNS),
-        _paired(
-            "of a list of text blocks the texts are joined, with a line break between them",
-            _KINDS_OF_CONTENT,
-            _BLOCKS,
-            _EMPTY,
-        ),
-        _paired("a call without a result is left out", _NO_RESULT, _ORPHAN),
-        _paired("so is a result without a call", _NO_RESULT, _STRANGER),
-        untouched(_BY_ID, (_TWO,), (_BLOCKS,)),
-    ],
-)
+    by_id, no_result = (1, "The id is what joins a call and its result"), (4, "Some calls have no result")
+    kinds = (4, "The content of a result is a string, or a list of blocks")
+    yield paired("a call and its result become one entry", by_id, [user(text("List.")), *ONE[1:]])
+    yield paired("a message whose content is a string has no calls", by_id, TALK, ONE)
+    yield paired("two calls of one reply are joined by id, not by their order", by_id, TWO)
+    yield paired("the calls of all turns are in it", by_id, TURNS)
+    yield paired("of a list of text blocks the texts are joined, with a line break between them", kinds, BLOCKS, EMPTY)
+    yield paired("a call without a result is left out", no_result, ORPHAN)
+    yield paired("so is a result without a call", no_result, STRANGER)
+    yield untouched(by_id, TWO, BLOCKS)

@@ -3,16 +3,16 @@
 import contextlib
 import io
 import json
+from dataclasses import asdict, dataclass, field
 
 from ....dispatch import TOOLS
 from ...client.endpoint import connect
 from ...conversation import api_says, blocks, plain
-from ..exercise import Block, Exercise, Property, Such
+from ..exercise import Property, Such, exercise
+from .parts import call, each, string_that, user
 
 MOST_TURNS = 10
-_PATIENCE = 25  # requests after which the script is used up, and a loop without a limit gets a 400
-
-# ---- loop
+PATIENCE = 25  # requests after which the script is used up, and a loop without a limit gets a 400
 
 
 class Model:
@@ -20,9 +20,19 @@ class Model:
 
     def __init__(self, about, *lines, for_ever=False):
         self.about, self.lines, self.for_ever = about, lines, for_ever
+        content = lines[0]["content"] if isinstance(lines[0], dict) else lines[0]
+        calls = [block for block in content if isinstance(block, dict)]
+        self.ids = [f"toolu_{number:02}" for number, _ in enumerate(calls, 1)]  # that those of the first reply get
 
     def __repr__(self):
         return f"<a model that {self.about}>"
+
+    def script(self, requests):
+        """A script for `connect` that puts each request into `requests`."""
+        used_up = f"This model has said all that it had to say, {len(self.lines)} replies."
+        after = self.lines[0] if self.for_ever else {"status": 400, "message": used_up}
+        lines = [*self.lines, *[after] * PATIENCE][:PATIENCE]
+        return [lambda request, line=line: requests.append(request) or line for line in lines]
 
 
 class LoopRun:
@@ -36,325 +46,225 @@ class LoopRun:
     def __repr__(self):
         return json.dumps(self.messages, ensure_ascii=False, default=repr)
 
+    def results(self, key):
+        """What stands under `key` in the results of the third message, which answers the first reply."""
+        return [block.get(key) for block in blocks(self.messages[2]) if block["type"] == "tool_result"]
+
+    def said(self):
+        """The text of what was returned, if it is a reply; else the thing itself."""
+        content = getattr(self.returned, "content", None)
+        return self.returned if content is None else next((b.text for b in content if b.type == "text"), content)
+
 
 def _play(yours, model):
-    requests, ran = [], []
-
-    def line(number):
-        """The line that says the reply `number` and keeps the request for it."""
-
-        def say(request):
-            requests.append(request)
-            if model.for_ever:
-                return model.lines[0]
-            if number < len(model.lines):
-                return model.lines[number]
-            return {
-                "status": 400,
-                "message": f"This model has said all that it had to say, {len(model.lines)} replies.",
-            }
-
-        return say
-
+    requests, ran, messages = [], [], [user("Look at the files.")]
     with contextlib.redirect_stdout(io.StringIO()):  # connect says who answers; here nobody asked
-        client, name = connect(script=[line(number) for number in range(_PATIENCE)])
-    messages = [{"role": "user", "content": "Look at the files."}]
+        client, name = connect(script=model.script(requests))
 
     def run(block):
         block = plain(block)
         if not isinstance(block, dict) or block.get("type") != "tool_use":
             raise TypeError("run takes a tool_use block")
-        id = block["id"]
-        ran.append(id)
-        return {"type": "tool_result", "tool_use_id": id, "content": f"output of {id}"}
+        ran.append(block["id"])
+        return {"type": "tool_result", "tool_use_id": block["id"], "content": f"output of {block['id']}"}
 
     with client:
         returned = yours(client, name, messages, TOOLS, run)
     return LoopRun(returned, messages, requests, ran) if requests or returned is not None else None
 
 
-def _call(command):
+def _bash(command):
     return {"type": "tool_use", "name": "bash", "input": {"command": command}}
 
 
-_HELLO = Model("says 'Hello.'", "Hello.")
-_HALF = Model(
-    "is cut off in the middle of a text", {"content": "There are four files here.", "stop_reason": "max_tokens"}
-)
-_ONE = Model("calls bash, then says 'Done.'", [_call("ls")], "Done.")
-_TWICE = Model("calls bash, calls it again, then says 'Done.'", [_call("ls")], [_call("wc -l orders.py")], "Done.")
-_PAIR = Model(
-    "calls bash twice in one reply, then says 'Both done.'",
-    ["I will look at both.", _call("ls"), _call("ls data")],
-    "Both done.",
-)
-_CUT = Model(
-    "is cut off in the middle of a call, then says 'Sorry.'",
-    {"content": ["I will write it.", _call("echo a long text > a.txt")], "stop_reason": "max_tokens"},
-    "Sorry.",
-)
-_CUT_PAIR = Model(
-    "is cut off in the second of two calls, then says 'Sorry.'",
-    {"content": [_call("ls"), _call("echo a long text > a.txt")], "stop_reason": "max_tokens"},
-    "Sorry.",
-)
-_ENDLESS = Model("calls bash in every reply", [_call("ls")], for_ever=True)
-
-_LOOP = (1, "The loop goes on as long as")
-_ALL = (1, "All results of a reply travel in one message")
-_LIMIT = (3, "So a loop has a limit")
-_HALF_CALL = (3, "A call that was cut is not run")
+def _cut(*content):
+    return {"content": [*content], "stop_reason": "max_tokens"}
 
 
-def _ids(model):
-    """The ids that the calls of the first reply get."""
-    line = model.lines[0]
-    content = line["content"] if isinstance(line, dict) else line
-    number = sum(isinstance(block, dict) for block in content)
-    return [f"toolu_{n:02}" for n in range(1, number + 1)]
+HELLO = Model("says 'Hello.'", "Hello.")
+HALF = Model("is cut off in the middle of a text", _cut("There are four files here."))
+ONE = Model("calls bash, then says 'Done.'", [_bash("ls")], "Done.")
+TWICE = Model("calls bash, calls it again, then says 'Done.'", [_bash("ls")], [_bash("wc -l orders.py")], "Done.")
+BOTH = ["I will look at both.", _bash("ls"), _bash("ls data")]
+PAIR = Model("calls bash twice in one reply, then says 'Both done.'", BOTH, "Both done.")
+LONG = _bash("echo a long text > a.txt")
+CUT = Model("is cut off in the middle of a call, then says 'Sorry.'", _cut("I will write it.", LONG), "Sorry.")
+CUT_PAIR = Model("is cut off in the second of two calls, then says 'Sorry.'", _cut(_bash("ls"), LONG), "Sorry.")
+ENDLESS = Model("calls bash in every reply", [_bash("ls")], for_ever=True)
 
 
-def _said(run, *_):
-    """The text of what was returned, if it is a reply; else the thing itself."""
-    content = getattr(run.returned, "content", None)
-    return run.returned if content is None else next((b.text for b in content if b.type == "text"), content)
-
-
-def _last_reply(model):
-    text = model.lines[-1]
-    return Such(f"the reply that says {text!r}", lambda reply: reply.content[0].text == text)
-
-
-def _requests(run, *_):
-    return len(run.requests)
-
-
-def _roles(run, *_):
-    return [message["role"] for message in run.messages]
-
-
-def _offered(run, *_):
-    return [[tool["name"] for tool in request.get("tools", [])] for request in run.requests]
-
-
-def _results(run, key):
-    """What stands under `key` in the results of the third message, which answers the first reply."""
-    return [block.get(key) for block in blocks(run.messages[2]) if block["type"] == "tool_result"]
-
-
-def _play_on(run, *_):
-    """What the API says to the list that the loop left, with another question at its end."""
-    return api_says([*run.messages, {"role": "user", "content": "And now?"}])
-
-
-def _seen(sentence, read, models, right, see):
-    return Property(sentence, read, [(model,) for model in models], right, see=see, run=_play)
-
-
-loop = Exercise(
-    "06",
-    "loop",
+@exercise(
     "my_loop(client, model, messages, tools, run), a function that asks, runs and answers until no call comes",
-    [
-        _seen("a reply without a call ends it, after one request", _LOOP, [_HELLO, _HALF], 1, _requests),
-        _seen("it returns the last reply", _LOOP, [_HELLO], _last_reply, lambda run, _: run.returned),
-        _seen(
-            "with a call it asks again, until a reply has none",
-            _LOOP,
-            [_ONE, _TWICE],
-            lambda model: len(model.lines),
-            _requests,
-        ),
-        _seen(
-            "the list that it got grows: each reply, each answer, the last reply too",
-            _LOOP,
-            [_HELLO, _ONE, _TWICE],
-            lambda model: ["user", "assistant"] * len(model.lines),
-            _roles,
-        ),
-        _seen(
-            "every request offers the tools",
-            _LOOP,
-            [_HELLO, _ONE],
-            lambda model: [[tool["name"] for tool in TOOLS]] * len(model.lines),
-            _offered,
-        ),
-        _seen(
-            "all results of a reply are in one message, in the order of the calls",
-            _ALL,
-            [_ONE, _PAIR],
-            lambda model: [f"output of {id}" for id in _ids(model)],
-            lambda run, _: _results(run, "content"),
-        ),
-        _seen("each call is run once", _ALL, [_ONE, _PAIR], _ids, lambda run, _: sorted(run.ran)),
-        _seen("a call in a reply that was cut is not run", _HALF_CALL, [_CUT, _CUT_PAIR], [], lambda run, _: run.ran),
-        _seen(
-            "but it is answered, with is_error: True, and the model is asked again",
-            _HALF_CALL,
-            [_CUT, _CUT_PAIR],
-            lambda model: ([True] * len(_ids(model)), model.lines[-1]),
-            lambda run, _: (_results(run, "is_error"), _said(run)),
-        ),
-        _seen(f"a model that never stops is asked {MOST_TURNS} times", _LIMIT, [_ENDLESS], MOST_TURNS, _requests),
-        _seen(
-            "then the last of its replies is returned",
-            _LIMIT,
-            [_ENDLESS],
-            f"toolu_{MOST_TURNS}",
-            lambda run, _: run.returned.content[0].id,
-        ),
-        _seen(
-            "whatever ended it, the API accepts the list, and the conversation can go on",
-            _LIMIT,
-            [_ENDLESS, _ONE, _PAIR, _CUT],
-            "accepted",
-            _play_on,
-        ),
-    ],
     deadline=10.0,  # the first call may have to import the SDK
 )
+def loop():
+    def seen(sentence, read, models, right, see):
+        return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play)
 
-# ---- usage
+    def last_reply(model):
+        return Such(f"the reply that says {model.lines[-1]!r}", lambda reply: reply.content[0].text == model.lines[-1])
+
+    def requests(run):
+        return len(run.requests)
+
+    def roles(run):
+        return [message["role"] for message in run.messages]
+
+    def offered(run):
+        return [[tool["name"] for tool in request.get("tools", [])] for request in run.requests]
+
+    def play_on(run):
+        """What the API says to the list that the loop left, with another question at its end."""
+        return api_says([*run.messages, user("And now?")])
+
+    goes_on, everything = (1, "The loop goes on as long as"), (1, "All results of a reply travel in one message")
+    limit, half_call = (3, "So a loop has a limit"), (3, "A call that was cut is not run")
+    yield seen("a reply without a call ends it, after one request", goes_on, [HELLO, HALF], 1, requests)
+    yield seen("it returns the last reply", goes_on, [HELLO], last_reply, lambda run: run.returned)
+    yield seen(
+        "with a call it asks again, until a reply has none",
+        goes_on,
+        [ONE, TWICE],
+        lambda model: len(model.lines),
+        requests,
+    )
+    yield seen(
+        "the list that it got grows: each reply, each answer, the last reply too",
+        goes_on,
+        [HELLO, ONE, TWICE],
+        lambda model: ["user", "assistant"] * len(model.lines),
+        roles,
+    )
+    yield seen(
+        "every request offers the tools",
+        goes_on,
+        [HELLO, ONE],
+        lambda model: [[tool["name"] for tool in TOOLS]] * len(model.lines),
+        offered,
+    )
+    yield seen(
+        "all results of a reply are in one message, in the order of the calls",
+        everything,
+        [ONE, PAIR],
+        lambda model: [f"output of {id}" for id in model.ids],
+        lambda run: run.results("content"),
+    )
+    yield seen("each call is run once", everything, [ONE, PAIR], lambda model: model.ids, lambda run: sorted(run.ran))
+    yield seen("a call in a reply that was cut is not run", half_call, [CUT, CUT_PAIR], [], lambda run: run.ran)
+    yield seen(
+        "but it is answered, with is_error: True, and the model is asked again",
+        half_call,
+        [CUT, CUT_PAIR],
+        lambda model: ([True] * len(model.ids), model.lines[-1]),
+        lambda run: (run.results("is_error"), run.said()),
+    )
+    yield seen(f"a model that never stops is asked {MOST_TURNS} times", limit, [ENDLESS], MOST_TURNS, requests)
+    yield seen(
+        "then the last of its replies is returned",
+        limit,
+        [ENDLESS],
+        f"toolu_{MOST_TURNS}",
+        lambda run: run.returned.content[0].id,
+    )
+    yield seen(
+        "whatever ended it, the API accepts the list, and the conversation can go on",
+        limit,
+        [ENDLESS, ONE, PAIR, CUT],
+        "accepted",
+        play_on,
+    )
 
 
-class _Reply(Block):
-    """A reply with nothing but its usage. As with the SDK's own, parts can be dumped."""
-
+class Dumped:
     def model_dump(self, **_):
-        return {"type": self.type, "usage": vars(self.usage)}
+        return asdict(self)
 
     to_dict = model_dump
 
-    def __repr__(self):
-        return f"Message(usage={self.usage!r})"
+
+@dataclass
+class Usage(Dumped):
+    input_tokens: int
+    output_tokens: int
 
 
-class _Usage(Block):
-    def __repr__(self):
-        return f"Usage({', '.join(f'{key}={value}' for key, value in vars(self).items())})"
+@dataclass
+class Message(Dumped):
+    """A reply with nothing but its usage. As with the SDK's own, parts can be dumped."""
+
+    usage: Usage
+    type: str = field(default="message", repr=False)
 
 
-def _reply(used, written):
-    return _Reply(type="message", usage=_Usage(input_tokens=used, output_tokens=written))
+@exercise("my_usage(replies), a function that returns (input tokens, output tokens) of all replies together")
+def usage():
+    def pair(result, _):
+        return tuple(result)
+
+    def used(replies):
+        return sum(reply.usage.input_tokens for reply in replies)
+
+    def written(replies):
+        return sum(reply.usage.output_tokens for reply in replies)
+
+    sent = (5, "Each request carries the whole list")
+    three = [Message(Usage(400, 20)), Message(Usage(450, 35)), Message(Usage(520, 10))]
+    several = each(three[:2], three)
+    yield Property("one reply: what it says", sent, each(three[:1]), (400, 20), pair)
+    yield Property(
+        "the input of every request counts, not only of the last",
+        sent,
+        several,
+        used,
+        lambda result, _: tuple(result)[0],
+    )
+    yield Property("so does the output", sent, several, written, lambda result, _: tuple(result)[1])
+    yield Property("no reply: nothing was used", sent, each([]), (0, 0), pair)
 
 
-_SENT = (5, "Each request carries the whole list")
-_THREE = [_reply(400, 20), _reply(450, 35), _reply(520, 10)]
+@exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a text")
+def approve():
+    def may(sentence, read, *calls):
+        return Property(sentence, read, each(*calls), Such("True", lambda verdict: verdict is True))
 
-usage = Exercise(
-    "06",
-    "usage",
-    "my_usage(replies), a function that returns (input tokens, output tokens) of all replies together",
-    [
-        Property("one reply: what it says", _SENT, [([_reply(400, 20)],)], (400, 20), see=lambda pair, _: tuple(pair)),
-        Property(
-            "the input of every request counts, not only of the last",
-            _SENT,
-            [(_THREE[:2],), (_THREE,)],
-            lambda replies: sum(reply.usage.input_tokens for reply in replies),
-            see=lambda pair, _: tuple(pair)[0],
-        ),
-        Property(
-            "so does the output",
-            _SENT,
-            [(_THREE[:2],), (_THREE,)],
-            lambda replies: sum(reply.usage.output_tokens for reply in replies),
-            see=lambda pair, _: tuple(pair)[1],
-        ),
-        Property("no reply: nothing was used", _SENT, [([],)], (0, 0), see=lambda pair, _: tuple(pair)),
-    ],
-)
+    def may_not(sentence, read, *calls):
+        return Property(sentence, read, each(*calls), string_that("a reason, as a text"))
 
-# ---- approve
+    def bash(*commands):
+        return [call(1, command=command) for command in commands]
 
-_ALLOW = (4, "An **allow-list** names what may run")
-_DENY = (4, "The list knows three spellings")
-_ODD = (4, "And what it cannot read, it refuses")
-
-
-def _asks(name, **arguments):
-    return ({"type": "tool_use", "id": "toolu_01", "name": name, "input": arguments},)
-
-
-def _bash(*commands):
-    return [_asks("bash", command=command) for command in commands]
-
-
-_YES = Such("True", lambda verdict: verdict is True)
-_NO = Such("a reason, as a text", lambda verdict: isinstance(verdict, str) and bool(verdict.strip()))
-
-approve = Exercise(
-    "06",
-    "approve",
-    "my_approve(block), a function that returns True for a call that may run, else the reason as a text",
-    [
-        Property(
-            "the tools that only read may run",
-            _ALLOW,
-            [_asks("read_file", path="README.md"), _asks("glob", pattern="*")],
-            _YES,
-        ),
-        Property(
-            "a harmless command may run",
-            _ALLOW,
-            _bash(
-                "ls", "cat README.md", "ls -l data", "wc -l orders.py", "grep -n total orders.py", "head -n 5 orders.py"
-            ),
-            _YES,
-        ),
-        Property(
-            "the tools that write, and tools that nobody knows, may not",
-            _ALLOW,
-            [
-                _asks("write_file", path="a.txt", content="ls"),
-                _asks("edit_file", path="a.txt", old_text="a", new_text="b"),
-                _asks("deploy", command="ls"),
-            ],
-            _NO,
-        ),
-        Property(
-            "a program that is not on the list may not",
-            _DENY,
-            _bash(
-                "rm -r -f data",
-                "find data -delete",
-                "python3 -c pass",
-                "sudo ls",
-                "lsof",
-                "catalog --drop",
-                "./ls",
-                "echo cat",
-                "PATH=. ls",
-                "  rm README.md",
-            ),
-            _NO,
-        ),
-        Property(
-            "a second command behind a harmless one may not",
-            _ALLOW,
-            _bash(
-                "ls; rm README.md",
-                "ls -l;rm README.md",
-                "ls && rm README.md",
-                "cat README.md | sh",
-                "ls & rm README.md",
-                "ls\nrm README.md",
-                "cat $(rm README.md)",
-                "cat `rm README.md`",
-            ),
-            _NO,
-        ),
-        Property(
-            "nor may a harmless command that writes into a file",
-            _ALLOW,
-            _bash("ls > README.md", "cat orders.py >> README.md"),
-            _NO,
-        ),
-        Property(
-            "what makes no sense is refused, and raises nothing",
-            _ODD,
-            [*_bash("", "   ", "cat 'README.md"), _asks("bash"), *_bash(None)],
-            _NO,
-        ),
-    ],
-)
+    allow, deny = (4, "An **allow-list** names what may run"), (4, "The list knows three spellings")
+    odd = (4, "And what it cannot read, it refuses")
+    look = "ls, cat README.md, ls -l data, wc -l orders.py, grep -n total orders.py, head -n 5 orders.py"
+    others = (
+        "rm -r -f data, find data -delete, python3 -c pass, sudo ls, lsof, catalog --drop, ./ls, echo cat, PATH=. ls"
+    )
+    hidden = (
+        "ls; rm README.md, ls -l;rm README.md, ls && rm README.md, cat README.md | sh, ls & rm README.md, "
+        "ls\nrm README.md, cat $(rm README.md), cat `rm README.md`"
+    )
+    yield may(
+        "the tools that only read may run", allow, call(1, "read_file", path="README.md"), call(1, "glob", pattern="*")
+    )
+    yield may("a harmless command may run", allow, *bash(*look.split(", ")))
+    yield may_not(
+        "the tools that write, and tools that nobody knows, may not",
+        allow,
+        call(1, "write_file", path="a.txt", content="ls"),
+        call(1, "edit_file", path="a.txt", old_text="a", new_text="b"),
+        call(1, "deploy", command="ls"),
+    )
+    yield may_not("a program that is not on the list may not", deny, *bash(*others.split(", "), "  rm README.md"))
+    yield may_not("a second command behind a harmless one may not", allow, *bash(*hidden.split(", ")))
+    yield may_not(
+        "nor may a harmless command that writes into a file",
+        allow,
+        *bash("ls > README.md", "cat orders.py >> README.md"),
+    )
+    yield may_not(
+        "what makes no sense is refused, and raises nothing",
+        odd,
+        *bash("", "   ", "cat 'README.md"),
+        call(1) | {"input": {}},
+        *bash(None),
+    )

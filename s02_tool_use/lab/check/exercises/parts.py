@@ -1,10 +1,45 @@
-"""What several exercises are made of: messages, a refusal as a value, a list of answers, a table of tools."""
+"""What several exercises are made of: cases, messages, a refusal as a value, a list of answers, a table of tools."""
 
+import operator
 import re
+from functools import partial, reduce
 
 from .... import dispatch
 from ...api.rules import validate
 from ..exercise import Exercise, Property, Such
+
+# ---- cases, and what is compared
+
+
+def each(*inputs):
+    """Cases of one argument each."""
+    return [(given,) for given in inputs]
+
+
+def fact(sentence, read, right, see=None, run=None):
+    """A property of a value, or of what a function without arguments gives."""
+    return Property(sentence, read, [()], right, see, run)
+
+
+def gives(sentence, read, *rows, see=None, run=None):
+    """A property whose cases have each a right result of their own. rows: (argument, ..., right result)."""
+    right = {repr(row[:-1]): row[-1] for row in rows}
+    return Property(sentence, read, [row[:-1] for row in rows], lambda *args: right[repr(args)], see, run)
+
+
+def at(*keys):
+    """A `see`: what stands under these keys in the result."""
+    return lambda result, *_: reduce(operator.getitem, keys, result)
+
+
+def string_that(text, holds=str.strip):
+    """A right answer: any string of which `holds(string)` is true; that is not blank, if left out."""
+    return Such(text, lambda value: isinstance(value, str) and holds(value))
+
+
+def has_number(text, number):
+    return re.search(rf"(?<!\d){number}(?!\d)", text) is not None
+
 
 # ---- messages
 
@@ -29,13 +64,13 @@ def result(number, content="a.txt", **more):
     return {"type": "tool_result", "tool_use_id": f"toolu_{number:02}", "content": content, **more}
 
 
-def _after(yours, given):
-    """What was given, after the call: the same as before, unless yours changed it."""
-    return None if yours(given) is None else given
+def untouched(read, *given):
+    """What was given is the same after the call, unless yours changed it."""
 
+    def after(yours, given):
+        return None if yours(given) is None else given
 
-def untouched(read, *cases):
-    return Property("the list that it gets stays as it was", read, list(cases), lambda given: given, run=_after)
+    return Property("the list that it gets stays as it was", read, each(*given), lambda given: given, run=after)
 
 
 # ---- refusals
@@ -62,10 +97,6 @@ def refusing(yours, *args):
 A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
 
 
-def has_number(text, number):
-    return re.search(rf"(?<!\d){number}(?!\d)", text) is not None
-
-
 def refused(sentence, read, *cases, run=refusing):
     return Property(sentence, read, list(cases), A_REFUSAL, run=run)
 
@@ -73,26 +104,27 @@ def refused(sentence, read, *cases, run=refusing):
 # ---- answers to questions
 
 
-def quiz(notebook, name, takes, *questions, normal=str.lower):
-    """An exercise for a list of answers. questions: (sentence, the right answer, where it is explained)."""
-
-    def answer(number):
-        def see(answers):
-            if isinstance(answers, str):
-                raise TypeError(f"one answer for {len(questions)} questions")
-            given = list(answers.values() if isinstance(answers, dict) else answers)[number]
-            return normal(given.strip()) if isinstance(given, str) else given
-
-        return see
-
-    properties = [
-        Property(sentence, read, [()], right, see=answer(number))
-        for number, (sentence, right, read) in enumerate(questions)
-    ]
-    return Exercise(notebook, name, takes, properties, untouched=_is_open)
+def answer_to(number, answers):
+    """One of a list of answers, or of a dict's; case, and spaces around it, do not matter."""
+    if isinstance(answers, str):
+        raise TypeError("a list of answers is asked for")
+    answer = list(answers.values() if isinstance(answers, dict) else answers)[number]
+    return answer.strip().lower() if isinstance(answer, str) else answer
 
 
-def _is_open(answers):
+def quiz(takes):
+    """Makes an Exercise for a list of answers of a function that yields (sentence, the right answer, where to read)."""
+
+    def make(table):
+        rows = enumerate(table())
+        asked = [fact(sentence, read, right, partial(answer_to, number)) for number, (sentence, right, read) in rows]
+        return Exercise(table.__module__, table.__name__, takes, asked, untouched=is_open)
+
+    return make
+
+
+def is_open(answers):
+    """True for answers of which none is given."""
     return not answers or all(answer in (None, "", ...) for answer in answers)
 
 
@@ -107,13 +139,13 @@ def names(tools):
 
 def api_says_of(tools):
     """What the API says to a request that offers these tools."""
-    request = {"model": "any", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}], "tools": tools}
-    problem = validate(request)
+    problem = validate({"model": "any", "max_tokens": 1, "messages": [user("Hi")], "tools": tools})
     return "accepted" if problem is None else problem.message
 
 
-def tool_result(handlers, name, **arguments):
-    return dispatch.run_tool({"type": "tool_use", "id": "toolu_01", "name": name, "input": arguments}, handlers)
+def tool_result(yours, name, **arguments):
+    """The result of a call with the handlers in `yours`, a function that gives (tools, handlers)."""
+    return dispatch.run_tool(call(1, name, **arguments), yours()[1])
 
 
 def are_the_packages(tools, handlers=None):
@@ -121,27 +153,17 @@ def are_the_packages(tools, handlers=None):
     return tools is dispatch.TOOLS and names(tools) == OWN
 
 
-def of_both(sentence, read, right, see):
-    """A property of a pair (tools, handlers)."""
-    return Property(sentence, read, [()], right, see=see)
-
-
 def holds_one_more(mine, new, copies, handler):
     """The properties of (tools, handlers) to which one tool was added; `copies`, `handler`: where to read."""
-    every = sorted([*OWN, new])
-    return [
-        of_both(f"{mine}_tools holds the package's five and {new}, each once", copies, every, lambda b: names(b[0])),
-        of_both(
-            f"{mine}_handlers has a handler for each of them, and no other", handler, every, lambda b: sorted(b[1])
-        ),
-    ]
+    every, each_once = sorted([*OWN, new]), f"{mine}_tools holds the package's five and {new}, each once"
+    yield fact(each_once, copies, every, lambda both: names(both[0]))
+    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler, every, lambda b: sorted(b[1]))
 
 
 def leaves_the_package_alone(copies):
-    return Property(
+    return fact(
         "the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)",
         copies,
-        [()],
         (OWN, OWN),
         run=lambda yours: yours() and (names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS)),
     )

@@ -8,51 +8,37 @@ from pathlib import Path
 
 from ....workspace import workdir
 from ...rooms import build_room
-from ..exercise import Exercise, Property, Such
-from .parts import quiz, refused, refusing
+from ..exercise import Such, exercise
+from .parts import gives, quiz, refused, refusing
 
-# ---- inside ----
+FOLLOW = (2, "Follow everything, dots and links, to the real place")
+ABSOLUTE = (1, "When the right side of `/` is absolute")
+AFTER_A_LINK = (2, "A `..` after a link goes up from where")
+NAMES = (2, "And nothing else is special")
+ALIAS_TOO = (2, "The workspace itself may be a link")
 
-PATHS = [
-    "sub/../notes.txt",
-    "sub/../../secret.txt",
-    "../work/notes.txt",
-    "/secret.txt",
-    "~/secret.txt",
-    "%2e%2e/secret.txt",
-    "door/work/notes.txt",
-    "door/../notes.txt",
+# ---- inside
+
+_PLACES = [  # (path, where it leads, where to read)
+    ("sub/../notes.txt", "inside", FOLLOW),
+    ("sub/../../secret.txt", "outside", FOLLOW),
+    ("../work/notes.txt", "inside", FOLLOW),  # it leaves, and comes back
+    ("/secret.txt", "outside", ABSOLUTE),
+    ("~/secret.txt", "inside", NAMES),  # only a shell knows what a tilde is
+    ("%2e%2e/secret.txt", "inside", NAMES),  # and only a web server decodes
+    ("door/work/notes.txt", "inside", FOLLOW),
+    ("door/../notes.txt", "outside", AFTER_A_LINK),
 ]
-
-_FOLLOW = (2, "Follow everything, dots and links, to the real place")
-_ABSOLUTE = (1, "When the right side of `/` is absolute")
-_NEIGHBOUR = (1, "The name `work-evil` begins with `work`")
-_LINK = (1, "`link.txt` lies in the workspace, and its target does not")
-_AFTER_A_LINK = (2, "A `..` after a link goes up from where")
-_NAMES = (2, "And nothing else is special")
-_MISSING = (2, "All four are closed, and a file that is not there yet")
-_ALIAS = (2, "The workspace itself may be a link")
+PATHS = [path for path, *_ in _PLACES]
 
 
-_RIGHT = [
-    ("inside", _FOLLOW),
-    ("outside", _FOLLOW),
-    ("inside", _FOLLOW),  # it leaves, and comes back
-    ("outside", _ABSOLUTE),
-    ("inside", _NAMES),  # only a shell knows what a tilde is
-    ("inside", _NAMES),  # and only a web server decodes
-    ("inside", _FOLLOW),
-    ("outside", _AFTER_A_LINK),
-]
+@quiz("a list of eight guesses, 'inside' or 'outside', one for each of check.PATHS")
+def inside():
+    for number, (path, right, read) in enumerate(_PLACES):
+        yield f"path {number}: {path!r}", right, read
 
-inside = quiz(
-    "04",
-    "inside",
-    "a list of eight guesses, 'inside' or 'outside', one for each of check.PATHS",
-    *((f"path {number}: {PATHS[number]!r}", *right) for number, right in enumerate(_RIGHT)),
-)
 
-# ---- the room of the other two ----
+# ---- the room of the other two
 
 MORE = ("work/assam.txt", "work/ceylon.txt", "work/oolong.txt", "work/sub/keemun.txt", "work/sub/deep/yunnan.md")
 LINKS = os.name != "nt"  # Windows makes links for the few who may: there the properties about them are left out
@@ -88,145 +74,90 @@ def _in_the_room(yours, root, what):
     return yours(folder / root.folder, str(folder / what.folder) if isinstance(what, _Spot) else what)
 
 
-def _refused_in_the_room(*what):
-    return refused(*what, run=lambda yours, *args: refusing(_in_the_room, yours, *args))
+@exercise("my_safe_path(root, p), a function that returns the real path of p, or raises ValueError")
+def safe_path():
+    def place(result, root, p):
+        """The path that came out, as seen from the folder that holds the room."""
+        path, folder = Path(result), workdir()
+        return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path
 
+    def leads(sentence, read, *cases, root=ROOT):
+        """cases: (path, where it leads in the room)."""
+        return gives(sentence, read, *((root, p, f"base/{out}") for p, out in cases), see=place, run=_in_the_room)
 
-# ---- safe_path ----
+    def stopped(sentence, read, *paths, root=ROOT):
+        def in_the_room(yours, *args):
+            return refusing(_in_the_room, yours, *args)
 
+        return refused(sentence, read, *((root, p) for p in paths), run=in_the_room)
 
-def _place(result, root, p):
-    """The path that came out, as seen from the folder that holds the room."""
-    path, folder = Path(result), workdir()
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path
-
-
-def _gives(sentence, read, *cases, see):
-    """cases: (root, path or pattern, what comes out)."""
-    right = {(root.name, repr(what)): out for root, what, out in cases}
-    arguments = [(root, what) for root, what, _ in cases]
-    return Property(
-        sentence, read, arguments, lambda root, what: right[root.name, repr(what)], see=see, run=_in_the_room
+    neighbour = (1, "The name `work-evil` begins with `work`")
+    link = (1, "`link.txt` lies in the workspace, and its target does not")
+    missing = (2, "All four are closed, and a file that is not there yet")
+    notes, keemun, new = "work/notes.txt", "work/sub/keemun.txt", "work/new.txt"
+    yield leads(
+        "a file of the workspace: its real path, absolute", FOLLOW, ("notes.txt", notes), ("sub/keemun.txt", keemun)
     )
-
-
-def _leads_to(sentence, read, *cases):
-    return _gives(sentence, read, *((root, p, f"base/{place}") for root, p, place in cases), see=_place)
-
-
-safe_path = Exercise(
-    "04",
-    "safe_path",
-    "my_safe_path(root, p), a function that returns the real path of p, or raises ValueError",
-    [
-        _leads_to(
-            "a file of the workspace: its real path, absolute",
-            _FOLLOW,
-            (ROOT, "notes.txt", "work/notes.txt"),
-            (ROOT, "sub/keemun.txt", "work/sub/keemun.txt"),
-        ),
-        _leads_to(
-            "dots that stay inside are fine, and so are dots in a name",
-            _FOLLOW,
-            (ROOT, "sub/../notes.txt", "work/notes.txt"),
-            (ROOT, "./notes.txt", "work/notes.txt"),
-            (ROOT, "v1..v2.diff", "work/v1..v2.diff"),
-        ),
-        _leads_to(
-            "the file need not be there yet",
-            _MISSING,
-            (ROOT, "new.txt", "work/new.txt"),
-            (ROOT, "new/folder/new.txt", "work/new/folder/new.txt"),
-        ),
-        _refused_in_the_room(
-            "dot-dot does not get out", _FOLLOW, (ROOT, "../secret.txt"), (ROOT, "sub/../../secret.txt")
-        ),
-        _refused_in_the_room("an absolute path does not get out", _ABSOLUTE, (ROOT, "/secret.txt")),
-        _refused_in_the_room(
-            "the neighbour is outside", _NEIGHBOUR, (ROOT, "../work-evil/loot.txt"), (ROOT, "../work-evil")
-        ),
-        *(
-            _refused_in_the_room(
-                "a link that leads out is outside", _LINK, (ROOT, "link.txt"), (ROOT, "door/secret.txt")
-            ),
-            _refused_in_the_room(
-                "dot-dot after a link goes up from where it leads", _AFTER_A_LINK, (ROOT, "door/../notes.txt")
-            ),
-            _leads_to(
-                "a link that stays inside: the real path of its target",
-                _FOLLOW,
-                (ROOT, "todo", "work/sub/keemun.txt"),
-                (ROOT, "door/work/notes.txt", "work/notes.txt"),
-            ),
-            _leads_to(
-                "the workspace itself may be a link",
-                _ALIAS,
-                (ALIAS, "notes.txt", "work/notes.txt"),
-                (ALIAS, "new.txt", "work/new.txt"),
-            ),
-            _refused_in_the_room(
-                "and it is not left then either", _ALIAS, (ALIAS, "../secret.txt"), (ALIAS, "link.txt")
-            ),
+    yield leads(
+        "dots that stay inside are fine, and so are dots in a name",
+        FOLLOW,
+        ("sub/../notes.txt", notes),
+        ("./notes.txt", notes),
+        ("v1..v2.diff", "work/v1..v2.diff"),
+    )
+    yield leads(
+        "the file need not be there yet", missing, ("new.txt", new), ("new/folder/new.txt", "work/new/folder/new.txt")
+    )
+    yield stopped("dot-dot does not get out", FOLLOW, "../secret.txt", "sub/../../secret.txt")
+    yield stopped("an absolute path does not get out", ABSOLUTE, "/secret.txt")
+    yield stopped("the neighbour is outside", neighbour, "../work-evil/loot.txt", "../work-evil")
+    if LINKS:
+        yield stopped("a link that leads out is outside", link, "link.txt", "door/secret.txt")
+        yield stopped("dot-dot after a link goes up from where it leads", AFTER_A_LINK, "door/../notes.txt")
+        yield leads(
+            "a link that stays inside: the real path of its target",
+            FOLLOW,
+            ("todo", keemun),
+            ("door/work/notes.txt", notes),
         )
-        * LINKS,
-    ],
-)
-
-# ---- glob ----
-
-_WALL = (3, "`root_dir` is where the search starts, and no wall")
-_THROUGH = (3, "The pattern climbs")
-_AGAIN = (3, "Links do one more thing to `**`")
-
-_HERE = ["assam.txt", "ceylon.txt", "notes.txt", "oolong.txt"]
-_BELOW = ["sub/keemun.txt", "sub/secret.txt"]
+        yield leads("the workspace itself may be a link", ALIAS_TOO, ("notes.txt", notes), ("new.txt", new), root=ALIAS)
+        yield stopped("and it is not left then either", ALIAS_TOO, "../secret.txt", "link.txt", root=ALIAS)
 
 
-def _names(result, root, pattern):
-    """The names that came out. The name of a link is inside and its target is not, so it may be there or not."""
-    if not isinstance(result, (list, tuple)):
-        raise TypeError("a list is asked for")
-    return [name for name in map(str, result) if name != "link.txt"]
-
-
-def _finds(*what):
-    return _gives(*what, see=_names)
-
-
-glob = Exercise(
-    "04",
-    "glob",
+@exercise(
     "my_glob(root, pattern), a function that returns the sorted list of the names that match inside of root",
-    [
-        _finds(
-            "the names that match, sorted, in a list", _WALL, (ROOT, "*.txt", _HERE), (ROOT, "ceylon*", ["ceylon.txt"])
-        ),
-        _finds("folders in the pattern are in the names", _WALL, (ROOT, "sub/s*.txt", ["sub/secret.txt"])),
-        _finds("no match is an empty list", _WALL, (ROOT, "*.rs", [])),
-        _finds("dot-dot finds nothing outside", _WALL, (ROOT, "../*.txt", []), (ROOT, "../work-evil/*", [])),
-        _finds("an absolute pattern finds nothing outside", _THROUGH, (ROOT, OUTSIDE, [])),
-        *(_finds("a link leads to nothing outside", _THROUGH, (ROOT, "door/*.txt", []), (ROOT, "d*r/*.txt", [])),)
-        * LINKS,
-        _finds(
-            "** goes through all folders, and gives each file once, under its name in root",
-            _AGAIN,
-            (ROOT, "**/*.md", ["sub/deep/yunnan.md"]),
-            (ROOT, "**/*.txt", sorted(_HERE + _BELOW)),
-        ),
-        Property(
-            "a pattern that leaves and comes back finds nothing, or names in root",
-            _AGAIN,
-            [(ROOT, "../work/n*.txt")],
-            Such("['notes.txt'], or []", lambda names: names in ([], ["notes.txt"])),
-            see=_names,
-            run=_in_the_room,
-        ),
-        *(
-            _finds(
-                "the workspace itself may be a link", (2, "The workspace itself may be a link"), (ALIAS, "*.txt", _HERE)
-            ),
-        )
-        * LINKS,
-    ],
     deadline=10.0,  # 40 rounds through the door, each name resolved: half a second on a good day
 )
+def glob():
+    def names(result, root, pattern):
+        """The names that came out. The name of a link is inside and its target is not, so it may be there or not."""
+        if not isinstance(result, (list, tuple)):
+            raise TypeError("a list is asked for")
+        return [name for name in map(str, result) if name != "link.txt"]
+
+    def finds(sentence, read, *cases, root=ROOT):
+        """cases: (pattern, the names)."""
+        return gives(sentence, read, *((root, *case) for case in cases), see=names, run=_in_the_room)
+
+    wall, through = (3, "`root_dir` is where the search starts, and no wall"), (3, "The pattern climbs")
+    again = (3, "Links do one more thing to `**`")
+    here, below = ["assam.txt", "ceylon.txt", "notes.txt", "oolong.txt"], ["sub/keemun.txt", "sub/secret.txt"]
+    notes = Such("['notes.txt'], or []", lambda names: names in ([], ["notes.txt"]))
+    yield finds("the names that match, sorted, in a list", wall, ("*.txt", here), ("ceylon*", ["ceylon.txt"]))
+    yield finds("folders in the pattern are in the names", wall, ("sub/s*.txt", ["sub/secret.txt"]))
+    yield finds("no match is an empty list", wall, ("*.rs", []))
+    yield finds("dot-dot finds nothing outside", wall, ("../*.txt", []), ("../work-evil/*", []))
+    yield finds("an absolute pattern finds nothing outside", through, (OUTSIDE, []))
+    if LINKS:
+        yield finds("a link leads to nothing outside", through, ("door/*.txt", []), ("d*r/*.txt", []))
+    yield finds(
+        "** goes through all folders, and gives each file once, under its name in root",
+        again,
+        ("**/*.md", ["sub/deep/yunnan.md"]),
+        ("**/*.txt", sorted(here + below)),
+    )
+    yield finds(
+        "a pattern that leaves and comes back finds nothing, or names in root", again, ("../work/n*.txt", notes)
+    )
+    if LINKS:
+        yield finds("the workspace itself may be a link", ALIAS_TOO, ("*.txt", here), root=ALIAS)
