@@ -51,17 +51,8 @@ def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
 def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     (tmp_path / ".env").write_text("API_KEY=a-real-key\nMODEL_ID=a-model\n")
     (tmp_path / NOTEBOOKS[0].name).write_bytes(NOTEBOOKS[0].read_bytes())
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-c",
-        ROOT / "pyproject.toml",
-        "--rootdir",
-        ROOT,
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+    command += ["--nbval", "-n0", "-p", "no:cacheprovider"]
     done = subprocess.run([*command, tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
 
