@@ -4,7 +4,6 @@ A request is judged as the real API judges it (rules.py), an answerer (understud
 that its form. It runs no tool, writes no file, keeps no conversation.
 """
 
-import collections
 import contextlib
 import dataclasses
 import itertools
@@ -14,11 +13,13 @@ import socketserver
 import sys
 import threading
 import time
+from collections import deque
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import wire
-from .rules import FIRST_PARTY, Profile, validate
+from .rules import Profile, validate
 
 HOST = "127.0.0.1"  # loopback only: no other machine can reach it
 MAX_BODY_BYTES = 32 * 1024 * 1024  # the limit of the real API
@@ -33,7 +34,7 @@ REPLY_KEYS = {"content", "stop_reason", "stop_details", *FAULTS}
 
 
 class ApiError(Exception):
-    """A request that gets an error body: HTTP status, text, and what else its body or its headers hold."""
+    """A request that gets an error body: HTTP status, message, and what else its body or its headers hold."""
 
     def __init__(self, status, message, *, error_type=None, details=None, headers=()):
         super().__init__(message)
@@ -41,17 +42,30 @@ class ApiError(Exception):
         self.error_type, self.details, self.headers = error_type, details, dict(headers)
 
 
+class Response(NamedTuple):
+    """What is sent: the pieces of a body. `whole` is False if the connection breaks after them."""
+
+    status: int | None  # None: the connection breaks at once
+    headers: dict
+    pieces: list[bytes]
+    whole: bool = True
+    slow: float = 0  # seconds to wait after each piece
+
+
+def in_one_piece(status: int, body: dict, headers: dict, *, half: bool = False) -> Response:
+    """A body as JSON, or its first half after a length that promises more."""
+    data = json.dumps(body, ensure_ascii=False).encode()
+    headers = {"content-type": "application/json", "content-length": len(data), **headers}
+    return Response(status, headers, [data[: len(data) // 2] if half else data], whole=not half)
+
+
+@dataclasses.dataclass
 class Caller:
-    """What the server knows of one client: who answers it, by which rules, and what was said last."""
+    """What the server knows of one client: who answers it, and what was said last."""
 
-    def __init__(self, answerer, profile):
-        self.answerer, self.profile = answerer, profile
-        self.exchanges = collections.deque(maxlen=KEPT_EXCHANGES)
-        self._numbers = itertools.count(1)
-
-    def request_id(self):
-        """Counted, not random: a notebook that runs again prints the same."""
-        return f"req_{next(self._numbers):02}"
+    answerer: Any
+    exchanges: deque[dict] = dataclasses.field(default_factory=lambda: deque(maxlen=KEPT_EXCHANGES))
+    numbers: Iterator[int] = dataclasses.field(default_factory=lambda: itertools.count(1))
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,21 +81,20 @@ class Handler(BaseHTTPRequestHandler):
         """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
         self._begin()
         try:
-            self._answer()
+            self._send(self._answer())
         except ApiError as no:
-            self._send_error(no)
+            self._refuse(no)
         except OSError:  # the client hung up, or said nothing for SILENCE_SECONDS
             self.close_connection = True
         except Exception as bug:
-            self._send_error(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
+            self._refuse(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
         if self.unread:
             self._drain()
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
     def _begin(self):
-        self.caller, self.request_id = self.server.caller, None
-        self.body, self.unread, self.sent = b"", 0, []
+        self.caller, self.request_id, self.body, self.unread = self.server.caller, None, b"", 0
 
     def _answer(self):
         self.body = self._read_body()
@@ -95,16 +108,16 @@ class Handler(BaseHTTPRequestHandler):
             raise ApiError(405, "Method Not Allowed")
         if not self.headers.get("anthropic-version"):
             raise ApiError(400, "anthropic-version: header is required")
-        if hasattr(self.caller.answerer, "respond"):
-            self._replay(path)
-        elif path == "/v1/messages":
-            self._messages(self._json())
-        elif path == "/v1/messages/count_tokens":
+        answerer = self.caller.answerer
+        if hasattr(answerer, "respond"):  # a replay knows whole responses: they are sent as they were recorded
+            return answerer.respond(self.command, path, self._json() if self.body else None, self._judge)
+        if path == "/v1/messages":
+            return self._message(self._json())
+        if method == "POST":
             request = self._json()
             self._judge({"max_tokens": 1, **request})
-            self._send_json(200, {"input_tokens": wire.input_tokens(request)})
-        else:
-            self._models(path.removeprefix("/v1/models").removeprefix("/"))
+            return in_one_piece(200, {"input_tokens": wire.input_tokens(request)}, {})
+        return in_one_piece(200, self._models(path.removeprefix("/v1/models").removeprefix("/")), {})
 
     # What came in
 
@@ -113,10 +126,9 @@ class Handler(BaseHTTPRequestHandler):
             return self._read_chunks()
         length = self.headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
-            self.close_connection = True
-            raise ApiError(400, f"content-length: not a number: {length}")
+            raise self._unreadable(400, f"content-length: not a number: {length}")
         if int(length) > MAX_BODY_BYTES:
-            raise self._too_large(int(length))
+            raise self._unreadable(413, "Request exceeds the maximum size", int(length))
         body = self.rfile.read(int(length))
         if len(body) < int(length):
             raise ConnectionError("the client hung up in the middle of its request")
@@ -125,23 +137,21 @@ class Handler(BaseHTTPRequestHandler):
     def _read_chunks(self):
         body = bytearray()
         while True:
-            size = self.rfile.readline(100).partition(b";")[0].strip()
             try:
-                size = int(size, 16)
+                size = int(self.rfile.readline(100).partition(b";")[0].strip(), 16)
             except ValueError:
-                self.close_connection = True
-                raise ApiError(400, "transfer-encoding: the chunked body is broken") from None
+                raise self._unreadable(400, "transfer-encoding: the chunked body is broken") from None
             if size < 0 or len(body) + size > MAX_BODY_BYTES:
-                raise self._too_large(MAX_DRAINED_BYTES)
+                raise self._unreadable(413, "Request exceeds the maximum size", MAX_DRAINED_BYTES)
             body += self.rfile.read(size)
             self.rfile.readline(100)  # the line break after a chunk
             if size == 0:
                 return bytes(body)
 
-    def _too_large(self, length):
-        self.close_connection = True
-        self.unread = min(length, MAX_DRAINED_BYTES)
-        return ApiError(413, "Request exceeds the maximum size")
+    def _unreadable(self, status, message, unread=0):
+        """Where the next request would begin is not known."""
+        self.close_connection, self.unread = True, min(unread, MAX_DRAINED_BYTES)
+        return ApiError(status, message)
 
     def _drain(self):
         """Read on after the refusal: closing a socket with unread data would break the connection too early."""
@@ -162,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             text = self.body.decode()
             request = json.loads(text, parse_constant=_no_constant)
-            if "\\ud" in text.lower():  # half of a surrogate pair is JSON for Python, but not for the API
+            if "\\ud" in text.lower():  # a lone surrogate is JSON for Python, but not for the API
                 json.dumps(request, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise ApiError(400, f"The request body is not valid JSON: {error}") from None
@@ -177,12 +187,11 @@ class Handler(BaseHTTPRequestHandler):
             text = "This server keeps no conversations: send the whole history with each request."
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise ApiError(400, text, details=details)
-        version = self.headers["anthropic-version"]
-        problem = validate(request, dataclasses.replace(self.caller.profile, version=version, forged=wire.is_forged))
+        problem = validate(request, Profile(version=self.headers["anthropic-version"], forged=wire.is_forged))
         if problem is not None:
             raise ApiError(problem.status, problem.message, error_type=problem.type)
 
-    def _messages(self, request):
+    def _message(self, request):
         self._judge(request)
         try:
             reply = self.caller.answerer.reply(request)
@@ -195,91 +204,65 @@ class Handler(BaseHTTPRequestHandler):
         if message is None:
             headers = {"retry-after": reply["retry_after"]} if "retry_after" in reply else {}
             raise ApiError(reply["status"], reply.get("message", "The script asked for this fault"), headers=headers)
-        if request.get("stream"):
-            self._send_stream(message, rest, reply)
-        elif "stream_error" in reply:
-            status = {kind: status for status, kind in wire.ERROR_TYPES.items()}.get(reply["stream_error"], 500)
-            raise ApiError(status, reply.get("message", "Overloaded"), error_type=reply["stream_error"])
-        else:
-            if reply.get("slow"):
-                time.sleep(reply["slow"])
-            self._send_json(200, message, half=reply.get("break_off") or reply.get("hang_up"))
-
-    def _replay(self, path):
-        """A replay knows whole responses: they are sent as they were recorded."""
-        request = self._json() if self.body else None
-        answer = self.caller.answerer.respond(self.command, path, request, self._judge)
-        if answer.status is None:
-            self.close_connection = True
-        else:
-            self.request_id = answer.headers.get("request-id")
-            self._send_pieces(answer.status, answer.headers, answer.pieces, whole=answer.whole)
+        error, said, slow = reply.get("stream_error"), reply.get("message", "Overloaded"), reply.get("slow") or 0
+        breaks = bool(reply.get("break_off") or reply.get("hang_up"))
+        if not request.get("stream"):
+            if "stream_error" in reply:
+                status = {kind: status for status, kind in wire.ERROR_TYPES.items()}.get(error, 500)
+                raise ApiError(status, said, error_type=error)
+            time.sleep(slow)
+            return in_one_piece(200, message, {}, half=breaks)
+        events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
+        if breaks or error:  # in the middle of the events
+            events = events[: len(events) // 2]
+        if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
+            events.append(wire.sse("error", wire.error_body(200, said, self._id(), error)))
+        headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+        return Response(200, headers, events, not reply.get("hang_up"), slow)
 
     def _models(self, wanted):
         name = getattr(self.caller.answerer, "name", "offline")
         model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
-        if not wanted:
-            self._send_json(200, {"data": [model], "has_more": False, "first_id": name, "last_id": name})
-        elif wanted == name:
-            self._send_json(200, model)
-        else:
+        if wanted not in ("", name):
             raise ApiError(404, f"model: {wanted}")
+        return model if wanted else {"data": [model], "has_more": False, "first_id": name, "last_id": name}
 
     # What goes out
 
-    def _send_head(self, status, headers):
-        self.request_id = self.request_id or self.caller.request_id()
-        self.send_response(status)
-        for name, value in {"request-id": self.request_id, **headers}.items():
-            self.send_header(name, str(value))
-        if self.close_connection:
-            self.send_header("connection", "close")
-        self.end_headers()
+    def _id(self):
+        """The id of this request. Counted, not random: a notebook that runs again prints the same."""
+        self.request_id = self.request_id or f"req_{next(self.caller.numbers):02}"
+        return self.request_id
 
-    def _send_json(self, status, body, headers=(), *, half=False):
-        data = json.dumps(body, ensure_ascii=False).encode()
-        if half:
-            self.close_connection = True
-        self._send_head(status, {"content-type": "application/json", "content-length": len(data), **dict(headers)})
-        self.sent.append(data[: len(data) // 2] if half else data)
-        self._record(status)  # before it leaves: whoever has the answer finds it recorded
-        if self.command != "HEAD":
-            self.wfile.write(self.sent[0])
-
-    def _send_error(self, no):
-        self.request_id = self.request_id or self.caller.request_id()
-        headers = no.headers
-        if 400 <= no.status < 500 and no.status not in (409, 429):
-            headers = {"x-should-retry": "false", **headers}
-        body = wire.error_body(no.status, no.message, self.request_id, no.error_type, no.details)
-        self._send_json(no.status, body, headers)
+    def _refuse(self, no):
+        once = 400 <= no.status < 500 and no.status not in (409, 429)
+        body = wire.error_body(no.status, no.message, self._id(), no.error_type, no.details)
+        self._send(in_one_piece(no.status, body, ({"x-should-retry": "false"} if once else {}) | no.headers))
 
     def send_error(self, code, message=None, explain=None):
         """What http.server refuses on its own (a broken request line, too many headers) gets an error body too."""
         self._begin()
         self.close_connection = True
-        self._send_error(ApiError(int(code), message or "Bad Request"))
+        self._refuse(ApiError(int(code), message or "Bad Request"))
 
-    def _send_stream(self, message, rest, reply):
-        """Event by event: a fault that a scenario asks for comes in the middle."""
-        events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
-        self.request_id = self.request_id or self.caller.request_id()
-        if any(reply.get(fault) for fault in ("break_off", "hang_up", "stream_error")):
-            events = events[: len(events) // 2]
-        if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
-            text = reply.get("message", "Overloaded")
-            events.append(wire.sse("error", wire.error_body(200, text, self.request_id, reply["stream_error"])))
-        headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        self._send_pieces(200, headers, events, whole=not reply.get("hang_up"), slow=reply.get("slow"))
-
-    def _send_pieces(self, status, headers, pieces, *, whole=True, slow=None):
-        """Each piece a chunk of its own: so a client can tell a body that ended from one that broke."""
-        chunked = self.request_version != "HTTP/1.0"
-        self.close_connection = self.close_connection or not chunked or not whole
-        self._send_head(status, headers | ({"transfer-encoding": "chunked"} if chunked else {}))
-        self.sent = pieces
-        self._record(status)
-        for piece in filter(None, pieces):  # an empty chunk would be the last
+    def _send(self, response):
+        """Without a length, each piece is a chunk: so a client can tell a body that ended from one that broke."""
+        status, headers, pieces, whole, slow = response
+        if status is None:
+            self.close_connection = True
+            return
+        chunked = "content-length" not in headers and self.request_version != "HTTP/1.0"
+        if not whole or not (chunked or "content-length" in headers):
+            self.close_connection = True
+        self.request_id = headers.get("request-id") or self._id()
+        self.send_response(status)
+        more = {"transfer-encoding": "chunked"} if chunked else {}
+        more |= {"connection": "close"} if self.close_connection else {}
+        for name, value in {"request-id": self.request_id, **headers, **more}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self._record(status, b"".join(pieces))  # before it leaves: whoever has the answer finds it recorded
+        for piece in filter(None, pieces if self.command != "HEAD" else ()):  # an empty chunk would be the last
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
             if slow:
                 self.wfile.flush()
@@ -287,13 +270,10 @@ class Handler(BaseHTTPRequestHandler):
         if chunked and whole:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _record(self, status):
-        def text(data):
-            return data[:KEPT_BYTES].decode(errors="replace")
-
-        request = {"method": self.command, "path": getattr(self, "path", None), "request": text(self.body)}
-        response = {"status": status, "request_id": self.request_id, "response": text(b"".join(self.sent))}
-        self.caller.exchanges.append(request | response)
+    def _record(self, status, response):
+        sent, got = (data[:KEPT_BYTES].decode(errors="replace") for data in (self.body, response))
+        request = {"method": self.command, "path": getattr(self, "path", None), "request": sent}
+        self.caller.exchanges.append({**request, "status": status, "request_id": self.request_id, "response": got})
 
     def log_message(self, *args):
         """Silent: what a thread prints would land in whichever notebook cell is running."""
@@ -303,45 +283,24 @@ def _no_constant(name):
     raise ValueError(f"unexpected {name}")  # NaN and Infinity are JSON for Python only
 
 
-class _Listener(socketserver.ThreadingTCPServer):
-    """A thread for each connection. All of them end with the process, or with `close`."""
-
-    daemon_threads = True
-    request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
-    allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
-
-    def __init__(self, caller, port):
-        self.caller, self.callers, self.open = caller, {}, set()
-        super().__init__((HOST, port), Handler)
-
-    def process_request(self, request, client_address):
-        self.open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request):
-        self.open.discard(request)
-        super().shutdown_request(request)
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exc_info()[1], OSError):  # a client that went away is no news
-            super().handle_error(request, client_address)
-
-
-class Server:
+class Server(socketserver.ThreadingTCPServer):
     """The offline API in a thread of this process: `with Server(Understudy()) as server:` and `server.url`.
 
     `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one. `exchanges` holds the last requests
     and responses, as dicts with their bodies as they were sent. No header is in them, so no key.
     """
 
-    def __init__(self, answerer: Any, *, port: int = 0, profile: Profile = FIRST_PARTY) -> None:
-        self.caller = Caller(answerer, profile)
-        self.exchanges = self.caller.exchanges
-        self._listener = _Listener(self.caller, port)
-        self.callers = self._listener.callers
-        serve = self._listener.serve_forever
-        self._thread = threading.Thread(target=serve, args=(0.05,), name="offline server", daemon=True)
-        self.url = f"http://{HOST}:{self._listener.server_address[1]}"
+    daemon_threads = True  # one for each connection: all of them end with the process, or with `close`
+    request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
+    allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
+
+    def __init__(self, answerer: Any, *, port: int = 0) -> None:
+        super().__init__((HOST, port), Handler)
+        self.caller = Caller(answerer)
+        self.callers: dict[str, Caller] = {}
+        self.exchanges, self.url = self.caller.exchanges, f"http://{HOST}:{self.server_address[1]}"
+        self._open: set[Any] = set()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="offline server", daemon=True)
 
     def start(self) -> "Server":
         """Begin to serve. Returns the server itself."""
@@ -353,18 +312,18 @@ class Server:
         """True while it serves. False in a forked child, which has a copy of this object, but not the thread."""
         return self._thread.is_alive()
 
-    def add(self, answerer: Any, *, profile: Profile = FIRST_PARTY) -> str:
+    def add(self, answerer: Any) -> str:
         """Take one more client, with an answerer of its own. Returns the API key which that client is to use."""
         key = f"offline-{len(self.callers) + 1}"
-        self.callers[key] = Caller(answerer, profile)
+        self.callers[key] = Caller(answerer)
         return key
 
     def close(self) -> None:
         """Stop listening and end the connections. May be called twice."""
         if self.alive:
-            self._listener.shutdown()
-        self._listener.server_close()
-        for connection in list(self._listener.open):
+            self.shutdown()
+        self.server_close()
+        for connection in list(self._open):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -372,3 +331,15 @@ class Server:
 
     def __exit__(self, *exc):
         self.close()
+
+    def process_request(self, request, client_address):
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that went away is no news
+            super().handle_error(request, client_address)

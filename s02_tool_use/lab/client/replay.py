@@ -7,10 +7,9 @@ recorded one is answered too, as long as its turn fits, and the first departure 
 import copy
 import json
 import threading
-from typing import NamedTuple
 
 from ..api import wire
-from ..api.server import ApiError
+from ..api.server import ApiError, Response
 from .differences import differences, said
 from .recording import RecordingError, file_named, read, warn, without_keys
 
@@ -24,15 +23,6 @@ WHO = {
 
 class Departure(UserWarning):
     """A request is not the one that was recorded. Shown once for each replay; `departures(client)` has them all."""
-
-
-class Response(NamedTuple):
-    """What the server is to send: the pieces of a body; `whole` is False if the connection breaks after them."""
-
-    status: int | None  # None: the connection breaks at once
-    headers: dict
-    pieces: list
-    whole: bool = True
 
 
 class Replay:

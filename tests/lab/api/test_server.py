@@ -428,7 +428,7 @@ def test_pause_turn_and_refusal_arrive_as_asked_for(sdk):
 
 def test_it_listens_on_loopback_only(server):
     assert server.url.startswith("http://127.0.0.1:")
-    assert server._listener.socket.getsockname()[0] == "127.0.0.1"
+    assert server.socket.getsockname()[0] == "127.0.0.1"
 
 
 def test_a_closed_server_leaves_nothing_behind(sdk):
