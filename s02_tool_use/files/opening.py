@@ -18,7 +18,7 @@ from ..calls.secrets import is_kept, is_kept_name
 try:
     import fcntl
 except ImportError:  # Windows: no lock between processes
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 # 0 where the system lacks the flag. NONBLOCK: opening a pipe would wait for somebody at its other end.
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

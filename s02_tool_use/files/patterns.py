@@ -9,6 +9,7 @@ import functools
 import os
 import re
 import time
+from collections.abc import Callable
 
 from ..calls.results import ToolError
 from .names import ON_WINDOWS, shown
@@ -25,14 +26,14 @@ BRACES = re.compile(r"\{([^{}]*)\}")
 MAGIC = re.compile(r"[*?[]")
 
 
-def find(pattern, parts_of, open_folder) -> tuple:
+def find(pattern: str, parts_of: Callable, open_folder: Callable) -> tuple[list[str], list[str]]:
     """(names that match, sorted, relative to the workspace; notes on what was not searched).
 
     `parts_of(text)` gives the way from the workspace to a folder, or refuses it; `open_folder(parts)` opens it.
     """
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
         raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
-    walks = {}  # {a,b} in the last part makes one walk, not two
+    walks: dict[tuple, list[str]] = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
         text, parts = _split(alternative)
         base = parts_of(text)
