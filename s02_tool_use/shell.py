@@ -25,9 +25,10 @@ def run_bash(command: str, timeout: float = 120) -> str:
     After `timeout` seconds it is stopped, and what it said so far is returned. Everything that it started has ended
     when this returns. Each call is a new shell: `cd` and variables do not last.
     """
-    seconds, raw, work = _seconds(timeout), _raw(command), str(workdir())
+    seconds, command, work = _seconds(timeout), _checked(command), str(workdir())
     shell, strange = _shell()
-    text, status, unconfined = shielded(lambda wanted: run(shell, raw, work, seconds, wanted))  # Stop comes at any time
+    # Stop may come at any moment, so another thread starts it and ends it.
+    text, status, unconfined = shielded(lambda wanted: run(shell, command, work, seconds, wanted))
     ending = f"timed out after {timeout} s: everything it had started was ended" if status is None else _status(status)
     text = secrets.cut(text)
     text += "\n" * bool(text and not text.endswith("\n"))
@@ -44,14 +45,14 @@ def _seconds(timeout):
     return seconds
 
 
-def _raw(command):
-    """`command` as the system takes it."""
+def _checked(command):
     if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise ToolError("command must be text for bash: not empty, and without NUL characters")
+        raise ToolError("command must be a string for bash: not empty, and without NUL characters")
     try:
-        return command if ON_WINDOWS else command.encode()
+        command.encode()
     except UnicodeEncodeError:
-        raise ToolError("command holds half of a character (a lone surrogate); send it whole") from None
+        raise ToolError("command holds a lone surrogate, which no program can read; send the character whole") from None
+    return command
 
 
 def _shell():

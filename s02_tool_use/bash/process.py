@@ -17,13 +17,16 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..calls.results import ToolError
 from . import reaper
 from .output import BEGAN, Output
 from .sandbox import KEPT, confined, environment, lies_in
+
+T = TypeVar("T")
 
 ON_WINDOWS = os.name == "nt"
 MAX_ARGUMENT_BYTES = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
@@ -50,14 +53,15 @@ class Ended(NamedTuple):
     note: str
 
 
-def shielded(function):
+def shielded(function: Callable[[Callable[[], bool]], T]) -> T:
     """What function(wanted) returns or raises. It runs in a thread of its own, where no Stop comes between its steps.
 
     `wanted()` turns False when the caller gets an interrupt, which then passes on. A lock says so, since the end of its
     `with` is not Python code, in which the next interrupt could come. Not threading.Thread: its start() waits for ever
     if an interrupt reaches the new thread, as it may in CPython.
     """
-    caller, ended, outcome = threading.Lock(), threading.Lock(), {}
+    caller, ended = threading.Lock(), threading.Lock()
+    outcome: dict[str, Any] = {}
 
     def work():
         try:
@@ -84,15 +88,17 @@ def shielded(function):
     return outcome["value"]
 
 
-def run(shell: list, command: bytes | str, work: str, seconds: float, wanted) -> Ended:
-    """Run `command` with `shell`, a list, in the folder `work`, for at most `seconds` and as long as it is `wanted()`.
+def run(shell: list[str], command: str, work: str, seconds: float, wanted: Callable[[], bool]) -> Ended:
+    """Run `command` with `shell` in the folder `work`, for at most `seconds` and as long as it is `wanted()`.
 
     All that it started has ended when this returns. ToolError if it could not be started; then nothing of it was run.
     """
+    raw = command.encode()
+    arguments: list[str | bytes] = [*shell, command if ON_WINDOWS else raw]
+    files: tuple[int, ...] = ()
     with tempfile.TemporaryFile() as script:
-        arguments, files = [*shell, command], ()
-        if len(command) > MAX_ARGUMENT_BYTES and not ON_WINDOWS:
-            script.write(command)
+        if len(raw) > MAX_ARGUMENT_BYTES and not ON_WINDOWS:
+            script.write(raw)
             script.seek(0)
             arguments, files = [shell[0], f"/dev/fd/{script.fileno()}"], (script.fileno(),)
         process, boxed, note = _start(arguments, files, work)

@@ -22,7 +22,7 @@ MAX_ENTRIES = 100_000  # of the workspace, when a key's file has hard links: all
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # What a command sees of our environment: an allow-list, since nobody can list all names of secrets.
-KEPT = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+KEPT: tuple[str, ...] = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 KEPT += ("SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE")  # without these little runs on Windows
 SET = {
     "PYTHONUTF8": "1",
