@@ -4,6 +4,7 @@ Left out: the exercises themselves (exercises/, a module for each notebook) and 
 """
 
 import importlib
+from typing import Any
 
 from ..show import page
 from . import record as _record
@@ -26,7 +27,7 @@ CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"There is no check {name!r}. The checks are: {', '.join(_HOMES)}")
     return getattr(importlib.import_module(f"{__package__}.exercises.{_HOMES[name]}"), name)

@@ -104,7 +104,7 @@ def bash():
         "a text with 'one' and 'two' in it, and no &&",
         lambda text: "one" in text and "two" in text and "&&" not in text,
     )
-    says_so, at_once = string_that("a text that says so"), string_that("a text, at once", lambda text: True)
+    says_so, at_once = string_that("a string that says so"), string_that("a string, at once", lambda text: True)
     yield Property("the output comes back, as text", streams, each("echo hello"), text_with("hello"))
     yield Property("a shell runs the command", streams, each("echo one && echo two"), both)
     yield Property("what goes to stderr comes back too", streams, each("echo oops 1>&2"), text_with("oops"))

@@ -45,41 +45,32 @@ MOST_MATCHES = 100  # matches, as the exercise says
 MATCHES = 200_000  # so many that counting them anew for each one takes too long
 
 
-@contextlib.contextmanager
-def _shop(extra):
-    """The shop as the workspace, with `extra` in it: name -> text, bytes or a function that makes it. Then it is gone.
-
-    So a file that only one property is about cannot spoil the others.
-    """
-    folder = workspace.workdir()
-    (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8")
-    work = folder / "work"
-    work.mkdir()
-    try:
-        for name, content in (SHOP | extra).items():
-            path = work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if callable(content):
-                content(path)
-            else:
-                path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        with workspace.within(work):
-            yield
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
 def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):
-    """A `run` that calls yours in the shop."""
+    """A `run` that calls yours in the shop, with `extra` in it: name -> text, bytes, or a function that makes it.
+
+    Afterwards all is gone, so that a file that only one property is about cannot spoil the others.
+    """
 
     def run(yours, *args):
-        with _shop(extra or {}):
-            return how(yours, *args)
+        folder = workspace.workdir()
+        (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8")
+        work = folder / "work"
+        work.mkdir()
+        try:
+            for name, content in (SHOP | (extra or {})).items():
+                path = work / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if callable(content):
+                    content(path)
+                else:
+                    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            with workspace.within(work):
+                return how(yours, *args)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
     return run
 
-
-# ---- grep
 
 _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): ?(?P<text>.*)")
 
@@ -87,39 +78,13 @@ _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): ?(?P<text>.*)")
 def _found(result):
     """The matches in a result: (file, line, text without the spaces around it)."""
     if not isinstance(result, str):
-        raise TypeError("a text is asked for")
+        raise TypeError("a string is asked for")
     lines = [_LINE.fullmatch(line) for line in result.split("\n")]
     return [(m["file"].removeprefix("./").replace("\\", "/"), int(m["line"]), m["text"].strip()) for m in lines if m]
 
 
-def _lines(result, *args):
-    return [f"{file}:{line}: {text}" for file, line, text in _found(result)]
-
-
-def _places(result, *args):
+def _places(result, *_):
     return [f"{file}:{line}" for file, line, _ in _found(result)]
-
-
-def _in_any_order(result, *args):
-    return [f"{file}:{line}" for file, line in sorted((file, line) for file, line, _ in _found(result))]
-
-
-def _says(*words):
-    """A right answer: a ValueError, and so a ToolError, with one of the words in it."""
-    return Such(
-        f"a ToolError that says what is wrong, with {words[0]!r} in it",
-        lambda value: isinstance(value, Raised) and any(word in value.text for word in words),
-    )
-
-
-def _bounded(result, *args):
-    """How many matches are shown, and the last line."""
-    return len(_found(result)), result.rstrip("\n").split("\n")[-1]
-
-
-def _is_bounded(seen):
-    shown, last = seen[0], seen[1].replace(",", "")
-    return 0 < shown <= MOST_MATCHES and any(has_number(last, number) for number in (MATCHES, MATCHES - shown))
 
 
 @exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as text", deadline=5.0)
@@ -129,21 +94,43 @@ def grep():
         return gives(sentence, read, *rows, see=see, run=_in_the_shop(extra))
 
     def refuses(sentence, read, cases, words, extra=None):
-        return Property(sentence, read, cases, words, run=_in_the_shop(extra, refusing))
+        """words: what makes of a case the words of which the ToolError has at least one."""
+
+        def right(*args):
+            named = words(*args)
+            return Such(
+                f"a ToolError that says what is wrong, with {named[0]!r} in it",
+                lambda value: isinstance(value, Raised) and any(word in value.text for word in named),
+            )
+
+        return Property(sentence, read, cases, right, run=_in_the_shop(extra, refusing))
+
+    def lines(result, *_):
+        return [f"{file}:{line}: {text}" for file, line, text in _found(result)]
+
+    def in_any_order(result, *_):
+        return [f"{file}:{line}" for file, line, _ in sorted(_found(result))]
+
+    def number_and_end(result, *_):
+        return len(_found(result)), result.rstrip("\n").split("\n")[-1]
+
+    def is_bounded(seen):
+        shown, last = seen[0], seen[1].replace(",", "")
+        return 0 < shown <= MOST_MATCHES and any(has_number(last, number) for number in (MATCHES, MATCHES - shown))
 
     step, order = (1, "It holds what the next step needs"), (1, "It has one order")
     limit, outside = (1, "It has a limit"), (2, "`link.txt` leads out of the workspace")
     end, newline = (2, "A search that stops there"), (2, "And only a newline ends a line")
     links = LINKS if POSIX else {}
     no_match = string_that(
-        "a text with 'no matches' in it", lambda text: "no match" in text.lower() and not _found(text)
+        "a string with 'no matches' in it", lambda text: "no match" in text.lower() and not _found(text)
     )
     yield finds(
         "a match is a line: file, line number, text",
         step,
         ("import csv", ["shop.py:1: import csv"]),
         ("def report(.*):", ["shop.py:13: def report(totals):"]),
-        see=_lines,
+        see=lines,
     )
     yield finds(
         "the pattern is a regular expression, and may match anywhere in a line",
@@ -151,7 +138,7 @@ def grep():
         ("SHIPPING", ["shop.py:3", "shop.py:10"]),
         ("^def ", ["shop.py:6", "shop.py:13"]),
         (r"4\.[0-9]+$", ["shop.py:3"]),
-        see=_in_any_order,
+        see=in_any_order,
     )
     yield finds(
         "the lines of a file come in their order",
@@ -177,19 +164,19 @@ def grep():
         "a pattern that is no regular expression is a ToolError that says what is wrong",
         (3, "A `ToolError` is written for the model"),
         each("total(", "[a-"),
-        lambda pattern: _says(pattern, "missing", "unterminated", "position"),
+        lambda pattern: (pattern, "missing", "unterminated", "position"),
     )
     yield refuses(
         "a path that is not there is a ToolError, and not 'no matches'",
         (2, "Each refusal is a `ToolError`"),
         [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")],
-        lambda pattern, path: _says(path, Path(path).name, "exist", "not found", "no such"),
+        lambda pattern, path: (path, Path(path).name, "exist", "not found", "no such"),
     )
     yield refuses(
         "a path outside is a ToolError",
         outside,
         [("SECRET", path) for path in ("..", "../secret.txt", *links)],
-        lambda pattern, path: _says(path, "outside", "workspace"),
+        lambda pattern, path: (path, "outside", "workspace"),
         links,
     )
     yield finds("nothing outside is searched", outside, ("SECRET", no_match), see=None, extra=links)
@@ -238,8 +225,8 @@ def grep():
     yield finds(
         f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are",
         limit,
-        ("sold", Such(f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it", _is_bounded)),
-        see=_bounded,
+        ("sold", Such(f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it", is_bounded)),
+        see=number_and_end,
         extra={"sales.log": "Sencha sold\n" * MATCHES},
     )
     if POSIX:
@@ -282,7 +269,7 @@ def grep_tool():
 
     parts, schema = (3, "A tool has three parts"), (3, "What it needs to know stands in the schema")
     copy, learns = (4, "Then the agent gets a copy of each table"), (3, "It learns from errors, too")
-    match = string_that("a text with notes.txt:1 in it", lambda text: "notes.txt:1" in text)
+    match = string_that("a string with notes.txt:1 in it", lambda text: "notes.txt:1" in text)
     regex = Such("a description with 'regular expression' (or regex) in it", is_told)
     error = Such("'is_error': True", lambda result: result.get("is_error") is True)
     yield from holds_one_more("my", "grep", copy, copy)

@@ -14,33 +14,20 @@ from .parts import (
 )
 
 
-def shout(text):
-    return text.upper()
-
-
-def label(text, colour):
-    return f"{text} in {colour}"
-
-
-def price(tea):
-    return str({"green": 5}[tea])  # a KeyError of the handler's own
-
-
-HANDLERS = {"shout": shout, "label": label, "price": price}
-
-
-def _asks(name, **arguments):
-    return Block(**call(7, name) | {"input": arguments}), HANDLERS
-
-
-def _with_and_without(yours, block, handlers):
-    """The texts for one call, with the tool in the map and without it, and without what they name."""
-    texts = [yours(block, handlers)["content"], yours(block, {})["content"]]
-    return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in texts]
-
-
 @exercise("my_run_tool(block, handlers), a function that always returns a tool_result")
 def run_tool():
+    def shout(text):
+        return text.upper()
+
+    def label(text, colour):
+        return f"{text} in {colour}"
+
+    def price(tea):
+        return str({"green": 5}[tea])  # a KeyError of the handler's own
+
+    def asks(name, **arguments):
+        return Block(**call(7, name) | {"input": arguments}), {"shout": shout, "label": label, "price": price}
+
     def error(sentence, case, named):
         right = Such(
             f"'is_error': True, and a content with {named!r} in it",
@@ -57,13 +44,18 @@ def run_tool():
     def head(block, handlers):
         return "tool_result", block.id
 
-    fine, swapped = _asks("shout", text="tea"), _asks("label", colour="green", text="tea")
-    unknown, fails = _asks("whisper", text="tea"), _asks("price", tea="oolong")
-    missing, extra = _asks("shout"), _asks("shout", text="tea", size="big")
+    def with_and_without(yours, block, handlers):
+        """What is said of one call, with the tool in the map and without it; the names in it are left out."""
+        said = [yours(block, handlers)["content"], yours(block, {})["content"]]
+        return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in said]
+
+    fine, swapped = asks("shout", text="tea"), asks("label", colour="green", text="tea")
+    unknown, fails = asks("whisper", text="tea"), asks("price", tea="oolong")
+    missing, extra = asks("shout"), asks("shout", text="tea", size="big")
     under_its_name = (2, "A dict from the tool's name to the function")
     tells, order = (3, "The result has the call's id"), (3, "This is how. Notice the order")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
-    different = Such("two different texts", lambda texts: texts[0] != texts[1])
+    different = Such("two different strings", lambda said: said[0] != said[1])
 
     yield Property(
         "the handler of that name gets the input, each argument under its own name",
@@ -82,7 +74,7 @@ def run_tool():
         order,
         [fails],
         different,
-        run=_with_and_without,
+        run=with_and_without,
     )
     yield Property(
         "whatever happens, it returns a tool_result with the id of the call",

@@ -20,12 +20,12 @@ def read():
         return [line for line in _lines(text)[:limit] if line.strip()]
 
     def shown(result, text, limit):
-        """Those lines of the result that are lines of the text, blank ones aside."""
+        """Those lines of the result that are lines of the text, empty ones aside."""
         return [line for line in result.split("\n") if line.strip() and line in _lines(text)]
 
     def note(text, limit):
         rest = len(_lines(text)) - limit
-        return Such(f"a text whose last line has the number {rest} in it", lambda last: has_number(last, rest))
+        return Such(f"a string whose last line has the number {rest} in it", lambda last: has_number(last, rest))
 
     def last(result, text, limit):
         return result.rstrip("\n").split("\n")[-1]
@@ -99,7 +99,7 @@ def write():
 
     def the_size(path, content):
         size = len(content.encode())
-        return string_that(f"a text with the number {size} in it", lambda text: has_number(text, size))
+        return string_that(f"a string with the number {size} in it", lambda text: has_number(text, size))
 
     tea, old = Path("tea.txt"), Path("old.txt")
     before, half = b"What was there before, and is much longer.\n", "A tea shop \ud83d"

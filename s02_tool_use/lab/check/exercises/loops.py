@@ -228,7 +228,7 @@ def approve():
         return Property(sentence, read, each(*calls), Such("True", lambda verdict: verdict is True))
 
     def may_not(sentence, read, *calls):
-        return Property(sentence, read, each(*calls), string_that("a reason, as a text"))
+        return Property(sentence, read, each(*calls), string_that("a reason, as a string"))
 
     def bash(*commands):
         return [call(1, command=command) for command in commands]

@@ -30,7 +30,7 @@ def beta_tool():
         return {name: value.get("type") for name, value in _schema(tool)["properties"].items()}
 
     def number(right):
-        return Such(f"{right!r}, a text", lambda value: value == right)
+        return Such(f"{right!r}, a string", lambda value: value == right)
 
     reads = (1, "`@beta_tool` reads the schema from the function")
     means = (1, "What the function *means* is still yours to say")
