@@ -303,19 +303,22 @@ def test_stop_at_any_moment_leaves_a_valid_history(session):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
-def test_ctrl_c_while_somebody_waits_for_a_turn_stops_it(ctrl_c, session):
-    begun, ended = threading.Event(), threading.Event()
+def test_ctrl_c_while_somebody_waits_for_a_turn_stops_it(ctrl_c, session, seen, monkeypatch):
+    waits, ended = threading.Event(), threading.Event()
 
     def endless(pattern):
         try:
             while True:
-                begun.set()
+                pass
         finally:
             ended.set()
 
     talk = session([call("glob", pattern="*")], handlers={"glob": endless})
     talk.send("Go.")
-    ctrl_c(begun)
+    seen.wait_for("tool_use")
+    over = talk._turn.over
+    monkeypatch.setattr(over, "wait", lambda seconds, wait=over.wait: waits.set() or wait(seconds))
+    ctrl_c(waits)
     with pytest.raises(Stopped, match="^Stopped.$"):
         talk.join(PATIENCE)
     assert ended.wait(PATIENCE)
