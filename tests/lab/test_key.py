@@ -20,6 +20,7 @@ from urllib.parse import quote
 import anthropic
 import ipywidgets
 import pytest
+from wire_log import exchanges
 
 from s02_tool_use import agent_loop, run_tool
 from s02_tool_use.calls import secrets
@@ -27,7 +28,7 @@ from s02_tool_use.calls.secrets import CUT
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, check, show, terminal
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import faults, settings
-from s02_tool_use.lab.client.endpoint import connect, departures, exchanges
+from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.recording import Recorder
 from s02_tool_use.lab.sessions.run import Run
 from s02_tool_use.lab.sessions.session import Session
@@ -199,6 +200,15 @@ def test_a_body_without_the_key_is_sent_as_it_is(live):
     client, model, endpoint = live()
     client.messages.create(model=model, max_tokens=10, messages=user("sk-ant-other é"))
     assert json.loads(endpoint.bodies[0])["messages"] == user("sk-ant-other é")
+
+
+def test_the_log_of_the_sdk_has_no_key_of_a_prompt(live, caplog):
+    client, model, _ = live()
+    with caplog.at_level("DEBUG"):  # as ANTHROPIC_LOG=debug sets it
+        client.messages.create(model=model, max_tokens=10, messages=user())
+    assert "Request options" in caplog.text
+    assert CUT in caplog.text
+    holds_no_key(caplog.text)
 
 
 # ---- what comes back

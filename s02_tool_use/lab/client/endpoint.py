@@ -4,8 +4,12 @@ The only import of anthropic, made when it is called: the SDK takes about two se
 """
 
 import atexit
+import logging
+import os
 import weakref
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from ...calls.secrets import cut
 from ..api.server import Server
@@ -14,10 +18,21 @@ from . import settings
 from .recording import Recorder, RecordingError
 from .replay import Replay
 
-_server = None  # one for the whole process: connecting again opens no second port
+if TYPE_CHECKING:
+    import anthropic
+
+OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
+
+_server: Server | None = None  # one for the whole process: connecting again opens no second port
 
 
-def connect(script=None, *, offline=False, record=None, replay=None):
+def connect(
+    script: Iterable[Any] | None = None,
+    *,
+    offline: bool = False,
+    record: str | os.PathLike[str] | None = None,
+    replay: str | os.PathLike[str] | None = None,
+) -> tuple["anthropic.Anthropic", str]:
     """Return (client, model): a real `anthropic.Anthropic`, and the name to pass as `model=`. Prints who answers.
 
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
@@ -29,16 +44,20 @@ def connect(script=None, *, offline=False, record=None, replay=None):
     file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
     Raises SettingsError or RecordingError for what cannot work, with what to do.
     """
-    if replay is not None:
-        return _replayed(replay, script, record)
+    for option, given in (("record=", record), ("a script", script)):
+        if replay is not None and given is not None:
+            raise RecordingError(f"Give {option} or replay=, not both: a replay answers from its file.")
     recorder = Recorder(record) if record is not None else None
-    found, where, note = settings.in_force(offline or script is not None)
-    if script is not None:
-        client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
-        said = "Offline: no language model answers here, the lines of the script do."
-    elif found:
+    found, where, note = settings.in_force(offline or script is not None or replay is not None)
+    if found:
         client, model, said = _live(found, where, recorder)
         by = "endpoint"
+    elif replay is not None:
+        answerer = Replay(replay)
+        client, model, said = _offline(answerer, answerer), answerer.name, answerer.said
+    elif script is not None:
+        client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
+        said = "Offline: no language model answers here, the lines of the script do."
     else:
         client, model, by = _offline(Understudy(), recorder), Understudy.name, "rules"
         said = f"Offline: no language model answers here, rules do. {note}".strip()
@@ -46,31 +65,22 @@ def connect(script=None, *, offline=False, record=None, replay=None):
     return client, model
 
 
-def exchanges(client):
-    """What an offline client sent and got, as it went over the wire: a list of dicts, the oldest first."""
-    caller = _server and _server.callers.get(client.api_key)
-    return list(caller.exchanges) if caller else []
-
-
-def departures(client):
+def departures(client: "anthropic.Anthropic") -> list[str]:
     """Where the requests of a replay departed from the recording: a line for each, the oldest first."""
-    caller = _server and _server.callers.get(client.api_key)
+    caller = _server and _server.callers.get(client.api_key or "")
     return list(getattr(caller.answerer, "departures", [])) if caller else []
 
 
-def _replayed(path, script, record):
-    if record is not None:
-        raise RecordingError("Give record= or replay=, not both: what a replay answers is recorded already.")
-    if script is not None:
-        raise RecordingError("Give a script or replay=, not both: a replay answers from its file.")
-    settings.in_force(offline=True)
-    replay = Replay(path)
-    client = _offline(replay, replay)
-    print(cut(replay.said))
-    return client, replay.name
+def _live(found, where, recorder):
+    given = settings.checked(found, where)
+    role = "token" if "token" in found and "key" not in found else "key"
+    secret = {"auth_token": given["token"]} if role == "token" else {"api_key": given.get("key", settings.NO_KEY)}
+    named = f"{found[role][0]} from {where}" if role in found else f"no key, address from {where}"
+    said = f"Live: {given['model']} at {settings.host_of(given['base_url'])} answers ({named})."
+    return _client(recorder, base_url=given["base_url"], **secret), given["model"], said
 
 
-def _offline(answerer, watcher=None):
+def _offline(answerer, watcher):
     global _server
     if _server is None or not _server.alive:  # a forked child has the module, but not the thread
         _server = Server(Understudy()).start()
@@ -82,6 +92,7 @@ def _client(watcher, **options):
     """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
     import anthropic
 
+    logging.getLogger("anthropic._base_client").addFilter(_without_keys)
     # No proxy may catch what stays on this machine.
     http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]))
     if watcher is not None:
@@ -92,6 +103,12 @@ def _client(watcher, **options):
     return client
 
 
+def _without_keys(record):
+    """A filter of the SDK's log: with ANTHROPIC_LOG=debug it holds each request as it is before the wall."""
+    record.msg, record.args = cut(record.getMessage()), ()
+    return True
+
+
 def _wall_in(http_client):
     """Cut the keys out of each body that this httpx2 client sends, and of each that comes back in one piece.
 
@@ -100,47 +117,21 @@ def _wall_in(http_client):
     import httpx2
 
     send = http_client.send
-    of_the_old_body = ("content-length", "content-encoding", "transfer-encoding")
 
-    def without_keys(request, *, stream=False, **options):
-        body = request.read().decode(errors="surrogateescape")
-        if (clean := cut(body)) != body:
-            request = httpx2.Request(
-                request.method,
-                request.url,
-                headers=[pair for pair in request.headers.multi_items() if pair[0] not in of_the_old_body],
-                content=clean.encode(errors="surrogateescape"),
-                extensions=request.extensions,
-            )
+    def without_keys(message, make):
+        """A request or a response, or what `make` makes of its body if a key stands in that."""
+        body = message.read().decode(errors="surrogateescape")
+        if (clean := cut(body)) == body:
+            return message
+        headers = [pair for pair in message.headers.multi_items() if pair[0] not in OF_A_BODY]
+        return make(headers=headers, content=clean.encode(errors="surrogateescape"), extensions=message.extensions)
+
+    def send_without_keys(request, *, stream=False, **options):
+        request = without_keys(request, partial(httpx2.Request, request.method, request.url))
         response = send(request, stream=stream, **options)
         if stream and response.is_success:
             return response
-        text = response.read().decode(errors="surrogateescape")
-        if (clean := cut(text)) != text:  # an endpoint that quotes the key, such as in an error
-            response = httpx2.Response(
-                response.status_code,
-                headers=[pair for pair in response.headers.multi_items() if pair[0] not in of_the_old_body],
-                content=clean.encode(errors="surrogateescape"),
-                request=request,
-                extensions=response.extensions,
-            )
-        return response
+        # An endpoint may quote the key, such as in an error.
+        return without_keys(response, partial(httpx2.Response, response.status_code, request=request))
 
-    http_client.send = without_keys
-
-
-def _live(found, where, recorder=None):
-    base_url, model = settings.base_url_of(found, where), settings.clean(found, where, "model")
-    key, token = settings.key_of(found, where, "key"), settings.key_of(found, where, "token")
-    if not model:
-        raise settings.SettingsError(
-            f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer."
-        )
-    if key or not token:
-        client = _client(recorder, base_url=base_url, api_key=key or settings.NO_KEY)
-        with_key = f"{found['key'][0]} from {where}" if key else f"no key, address from {where}"
-    else:
-        client = _client(recorder, base_url=base_url, auth_token=token)
-        with_key = f"{found['token'][0]} from {where}"
-    host = urlsplit(base_url).netloc.rpartition("@")[2]
-    return client, model, f"Live: {model} at {host} answers ({with_key})."
+    http_client.send = send_without_keys

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...calls.secrets import cut, held
+from .settings import host_of
 
-_WAIT = "Wait a moment, then send it again."
-
-# By HTTP status. {said} is the endpoint's own message.
+# By HTTP status. {said} is the endpoint's own message, {wait} how long to wait.
 SENTENCES = {
     400: "The endpoint refuses the request: {said} (400).",
     401: "The endpoint does not accept the key: {said} (401). Check API_KEY in .env.",
@@ -21,9 +20,9 @@ SENTENCES = {
     404: "The endpoint does not know this: {said} (404). Check MODEL_ID and BASE_URL in .env.",
     413: "The conversation has become too large: {said} (413). Start a new one.",
     429: "Too many requests: {said} (429). {wait}",
-    529: "The endpoint is overloaded: {said} (529). " + _WAIT,
+    529: "The endpoint is overloaded: {said} (529). {wait}",
 }
-OTHER = "The endpoint failed: {said} ({status}). " + _WAIT
+OTHER = "The endpoint failed: {said} ({status}). {wait}"
 
 # How a class of the SDK, or of the HTTP library under it, names a connection that did not work.
 _SILENT = {"APITimeoutError", "ConnectTimeout", "ReadTimeout"}
@@ -34,16 +33,16 @@ def explain(error: BaseException, client: Any = None) -> str:
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
     causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
     names = {cls.__name__ for one in causes for cls in type(one).__mro__}
-    status, said = getattr(error, "status_code", None), _said(error)
-    at = f" at {_host(client)}" if client is not None else ""
+    status, said, wait = getattr(error, "status_code", None), _said(error), _wait(error)
+    at = f" at {host_of(client.base_url)}" if hasattr(client, "base_url") else ""
     if status == 200:  # the error came in the middle of a stream
-        return f"The answer broke off: {said}. {_WAIT}"
+        return f"The answer broke off: {said}. {wait}"
     if isinstance(status, int):
-        return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=_wait(error))
+        return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=wait)
     if names & _SILENT:
-        return f"The endpoint{at} did not answer in time. {_WAIT}"
+        return f"The endpoint{at} did not answer in time. {wait}"
     if names & _BROKEN:
-        return f"The answer broke off: the connection{at} was closed in the middle. {_WAIT}"
+        return f"The answer broke off: the connection{at} was closed in the middle. {wait}"
     if "APIConnectionError" in names:
         return f"No connection to the endpoint{at}. Check the network, and BASE_URL in .env."
     if isinstance(error, (AttributeError, ValueError, TypeError)) or "APIResponseValidationError" in names:
@@ -60,13 +59,9 @@ def _said(error):
 
 
 def _wait(error):
-    headers = getattr(getattr(error, "response", None), "headers", {})
-    seconds = headers.get("retry-after", "")
-    return f"Wait {seconds} seconds, then send it again." if seconds.isdecimal() and seconds != "0" else _WAIT
-
-
-def _host(client):
-    return str(getattr(getattr(client, "base_url", None), "netloc", b"?"), "ascii", "replace")
+    seconds = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
+    wait = f"{seconds} seconds" if seconds.isdecimal() and seconds != "0" else "a moment"
+    return f"Wait {wait}, then send it again."
 
 
 # Control characters become their own pictures, so that they are seen and change nothing.
@@ -99,6 +94,7 @@ _UNSETTLED = re.compile(f'(?:[^{_HIDDEN}][{_HIDDEN}]+)*[^\x00-"$-)+-/:-\x7f{_HID
 
 
 def as_number(character: str) -> str:
+    """A character that is not seen, as `<U+202E>`."""
     return f"<U+{ord(character):04X}>"
 
 
@@ -116,7 +112,7 @@ def printable(text: str, *, everything: bool = False, mark: Callable[[str], str]
 
 
 def shown_so_far(text: str) -> tuple[str, str]:
-    """A text that is still arriving, as (what can be shown of it, what waits for the rest).
+    """A string that is still arriving, as (what can be shown of it, what waits for the rest).
 
     What may begin a key waits, and so does a last character that may be joined to the next one.
     """

@@ -1,24 +1,31 @@
 """A replay: answers the requests of a client from a recording, in the order of the recording.
 
 The offline server asks it for whole responses, and sends them as they were recorded. A request that departs from the
-recorded one is answered too, as long as its turn fits, and the first departure is said in one line.
+recorded one is answered too, as long as its turn fits, and the first departure is said in one line. Left out: how much
+a difference matters. Any that can change the answer counts.
 """
 
 import copy
 import json
+import os
+import re
 import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
+from ...calls.secrets import CUT
 from ..api import wire
-from ..api.server import ApiError, Response
-from .differences import differences, said
-from .recording import RecordingError, file_named, read, warn, without_keys
+from ..api.server import ApiError, Response, in_one_piece
+from .faults import printable
+from .recording import RecordingError, file_named, parsed, read, warn, without_keys
 
-# Who answered in a recording, by `answered_by`.
+# Who answered in a recording, by `answered_by`; an endpoint needs no sentence.
 WHO = {
-    "endpoint": "",
     "rules": " No language model answered in it, rules did.",
     "script": " No language model answered in it, the lines of a script did.",
 }
+STARTS_OVER = "connect(replay=...) starts over."
+SHOWN_CHARACTERS = 50  # characters of a value that departs
 
 
 class Departure(UserWarning):
@@ -31,24 +38,25 @@ class Replay:
     `name` is the recorded model, `said` the banner, `departures` a list that gets a line for each new departure.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = file_named(path, "replay")
         heads, lines, note = read(self.path)
-        runs = {head["run"]: [without_keys(line) for line in lines if line["run"] == head["run"]] for head in heads}
-        head = next((head for head in reversed(heads) if runs[head["run"]]), None)
+        head = next((head for head in reversed(heads) if any(line["run"] == head["run"] for line in lines)), None)
         if head is None:
             raise RecordingError(f"{self.path.name} has no requests yet: send some to what connect(record=...) gave.")
-        self.lines = without_retried(sorted(runs[head["run"]], key=lambda line: line["n"]))
-        self.name, self.departures = head["model"], []
-        self._used, self._lock = 0, threading.Lock()
-        self._known, self._at, self._told = set(), 0, False
-        self.said = f"Replay of a recording: {self.name}, {head['date'][:10]}, {_count(self.lines, 'request')}."
+        lines = [without_keys(line) for line in lines if line["run"] == head["run"]]
+        self.lines = without_retried(sorted(lines, key=lambda line: line["n"]))
+        self.name: str = head["model"]
+        self.departures: list[str] = []
+        self._known: set[tuple] = set()  # places that departed
+        self._used, self._lock, self._at, self._told = 0, threading.Lock(), 0, False
+        self.said = f"Replay of a recording: {self.name}, {head['date'][:10]}, {_count(len(self.lines), 'request')}."
         self.said += WHO.get(head["answered_by"], "")
         if len(heads) > 1:
             self.said += f" {self.path.name} holds {len(heads)} runs, this is the last one with requests."
         self.said += f" {note}" if note else ""
 
-    def attach(self, http_client):
+    def attach(self, http_client: Any) -> None:
         """Let the first departure be said where the request was made: below its cell, not in the server's thread."""
         http_client.event_hooks = {"response": [lambda response: self._tell()]}
 
@@ -58,15 +66,21 @@ class Replay:
             self._told = True
             warn(self.path, self._at, self.departures[0], Departure)
 
-    def respond(self, method, path, request, judge):
+    def respond(self, method: str, path: str, request: Any, judge: Callable[[Any], None]) -> Response:
         """The Response for a request. `judge(request)` raises what the API's rules say against one that departs."""
         with self._lock:
             number, line, found = self._next([method, path, request])
             if found:
                 if path == "/v1/messages":
                     judge(request)
-                self._check_fit(number, line, method, path, request)
-                self._tell_of(number, line, found)
+                if why := _why_unfit(line, method, path, request):
+                    text = f"Request {number} of the recording {why}, so its answer does not fit here. "
+                    raise ApiError(400, text + STARTS_OVER)
+                new = next((one for one in found if one[0] not in self._known), None)  # a history brings the old along
+                self._known.update(place for place, _, _ in found)
+                if new:
+                    self._at = self._at or line["at"]
+                    self.departures.append(f"Request {number} departs from the recording at {said(*new)}.")
             self._used = number
         return response_for(line, request)
 
@@ -76,132 +90,151 @@ class Replay:
             found = list(differences([line["method"], line["path"], line["request"]], sent))
             if not found or line["status"] == 200:
                 return number, line, found
-        text = f"The recording has {_count(self.lines, 'request')}, and nothing is left for this one. "
-        raise ApiError(400, text + "connect(replay=...) starts over.")
-
-    def _tell_of(self, number, line, found):
-        new = next((one for one in found if one[0] not in self._known), None)  # a history brings the old ones along
-        self._known.update(place for place, _, _ in found)
-        if new:
-            self._at = self._at or line["at"]
-            self.departures.append(f"Request {number} departs from the recording at {said(*new)}.")
-
-    def _check_fit(self, number, line, method, path, request):
-        """Raise ApiError if the recorded response makes no sense as an answer to this request."""
-        recorded, why = line["request"], ""
-        if (line["method"], line["path"]) != (method, path):
-            why = f"was {line['method']} {line['path']}"
-        elif path == "/v1/messages":
-            wanted, given = _results(recorded), _results(request)
-            offered = {tool.get("name") for tool in request.get("tools") or []}
-            missing = [name for name in _called(line) if name not in offered]
-            if wanted != given:
-                why = f"brought {_count(range(wanted), 'tool result')}, and this one brings {given}"
-            elif missing:
-                why = f"was answered with a call of {missing[0]}, a tool that this one does not offer"
-        if why:
-            text = f"Request {number} of the recording {why}, so its answer does not fit here. "
-            raise ApiError(400, text + "connect(replay=...) starts over.")
+        text = f"The recording has {_count(len(self.lines), 'request')}, and nothing is left for this one. "
+        raise ApiError(400, text + STARTS_OVER)
 
 
-def _count(things, name):
-    return f"{len(things)} {name}" + ("" if len(things) == 1 else "s")
+def _why_unfit(line, method, path, request):
+    """Why the recorded response makes no sense as an answer to this request, or ""."""
+    if (line["method"], line["path"]) != (method, path):
+        return f"was {line['method']} {line['path']}"
+    if path != "/v1/messages":
+        return ""
+    contents = [body["messages"][-1].get("content") for body in (line["request"], request)]
+    wanted, given = (sum(block.get("type") == "tool_result" for block in _blocks(content)) for content in contents)
+    if wanted != given:
+        return f"brought {_count(wanted, 'tool result')}, and this one brings {given}"
+    message = line.get("response") or message_of(line.get("events", ()))[1] or {}
+    called = [block["name"] for block in _blocks(message.get("content")) if block.get("type") == "tool_use"]
+    missing = [name for name in called if name not in {tool.get("name") for tool in request.get("tools") or ()}]
+    return f"was answered with a call of {missing[0]}, a tool that this one does not offer" if missing else ""
 
 
-def without_retried(lines):
+def _blocks(content):
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _count(number, name):
+    return f"{number} {name}" + ("" if number == 1 else "s")
+
+
+def without_retried(lines: Iterable[dict]) -> list[dict]:
     """The lines without those after which the SDK sent the same request again: the caller never saw them."""
-    kept = []
+    kept: list[dict] = []
     for line in lines:
-        for index in range(len(kept) - 1, -1, -1) if line.get("retry") else ():
-            before = kept[index]
-            if before.get("retry", 0) == line["retry"] - 1 and before["request"] == line["request"]:
-                del kept[index]
-                break
-        kept.append(line)
+        before = (line.get("retry", 0) - 1, line["request"])
+        again = next((one for one in reversed(kept) if (one.get("retry", 0), one["request"]) == before), None)
+        kept = [*(one for one in kept if one is not again), line]
     return kept
-
-
-def _results(request):
-    """How many calls the last message answers."""
-    content = request["messages"][-1].get("content") if isinstance(request, dict) and request.get("messages") else None
-    return sum(block.get("type") == "tool_result" for block in content) if isinstance(content, list) else 0
-
-
-def _called(line):
-    """The names of the tools that a recorded reply calls."""
-    starts = [event.get("content_block") for event in line.get("events", ())]
-    blocks = starts or line.get("response", {}).get("content", [])
-    return [block["name"] for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
 
 
 # What to send
 
 
-def response_for(line, request):
+def response_for(line: dict, request: Any) -> Response:
     """The Response that a line holds, in the form that the request asks for: as a stream or in one piece."""
-    headers, whole = line.get("headers", {}), line.get("whole", True)
+    status, headers, whole = line["status"], line.get("headers", {}), line.get("whole", True)
     body, events = line.get("response"), line.get("events")
     streamed = isinstance(request, dict) and bool(request.get("stream"))
-    if line["status"] is None:
-        return Response(None, {}, [], whole=False)
     if events is not None and not streamed:
-        status, body = message_of(events)
-        return _json(status, headers, body) if body else Response(None, {}, [], whole=False)
-    if streamed and line["status"] == 200 and body and body.get("type") == "message":
+        (status, body), events = message_of(events), None
+    if status is None:
+        return Response(None, {}, [], whole=False)
+    if streamed and status == 200 and body and body.get("type") == "message":
         usual = {"stop_sequence": None, "stop_details": None, "container": None}
         message = {**usual, **body, "usage": {"output_tokens": 0, **(body.get("usage") or {})}}
-        message["content"] = [_signed(block) for block in body.get("content", [])]
+        unsigned = {"type": "thinking", "signature": ""}
+        message["content"] = [
+            unsigned | block if block["type"] == "thinking" else block for block in body.get("content", [])
+        ]
         events = [data for _, data in wire.stream_events(message)]
     if events is not None:
         headers = {**headers, "content-type": "text/event-stream; charset=utf-8"}
-        return Response(line["status"], headers, [wire.sse(event["type"], event) for event in events], whole)
+        return Response(status, headers, [wire.sse(event["type"], event) for event in events], whole)
     if body is not None:
-        return _json(line["status"], headers, body)
-    return Response(line["status"], headers, [line.get("text", "").encode()], whole)
+        return in_one_piece(status, body, {**headers, "content-type": "application/json"})
+    return Response(status, headers, [line.get("text", "").encode()], whole)
 
 
-def _json(status, headers, body):
-    data = json.dumps(body, ensure_ascii=False).encode()
-    return Response(status, {**headers, "content-type": "application/json"}, [data])
-
-
-def _signed(block):
-    return {"signature": "", **block} if block.get("type") == "thinking" else block
-
-
-def message_of(events):
+def message_of(events: Iterable[dict]) -> tuple[int | None, dict | None]:
     """(status, body) of the Message that a stream tells, of its error, or (None, None) if it has no end."""
-    message, pieces = {}, {}
+    message: dict = {}
     for event in copy.deepcopy(events):
-        kind, index, delta = event["type"], event.get("index"), event.get("delta") or {}
+        kind = event["type"]
         if kind == "error":
-            named = {name: status for status, name in wire.ERROR_TYPES.items()}
-            return named.get((event.get("error") or {}).get("type"), 500), event
+            named = (event.get("error") or {}).get("type")
+            return next((status for status, name in wire.ERROR_TYPES.items() if name == named), 500), event
         if kind == "message_start":
             message = {**event["message"], "content": []}
         elif kind == "content_block_start":
             message["content"].append(event["content_block"])
-        elif kind == "content_block_delta" and delta.get("type") == "input_json_delta":
-            pieces[index] = pieces.get(index, "") + delta["partial_json"]
-        elif kind == "content_block_delta" and delta.get("type") == "citations_delta":
-            message["content"][index].setdefault("citations", []).append(delta["citation"])
         elif kind == "content_block_delta":
-            for key, piece in delta.items():
-                if key != "type":
-                    block = message["content"][index]
+            block = message["content"][event["index"]]
+            for key, piece in event["delta"].items():
+                if key == "citation":
+                    block.setdefault("citations", []).append(piece)
+                elif key != "type":
                     block[key] = (block.get(key) or "") + piece
         elif kind == "message_delta":
-            message.update(delta)
-            message["usage"] = {**(message.get("usage") or {}), **(event.get("usage") or {})}
+            usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
+            message = {**message, **event["delta"], "usage": usage}
         elif kind == "message_stop":
-            for index, text in pieces.items():
-                message["content"][index]["input"] = _input(text)
+            for block in message["content"]:
+                if "partial_json" in block:
+                    given = parsed(block.pop("partial_json") or "{}")
+                    block["input"] = given if isinstance(given, dict) else {}  # a call that was cut off has none
             return 200, message
     return None, None
 
 
-def _input(text):
-    try:
-        return json.loads(text or "{}")
-    except ValueError:  # cut off: such a call has no usable input
-        return {}
+# What departs
+
+
+def differences(recorded: list, sent: list) -> Iterator[tuple[tuple, Any, Any]]:
+    """(place, recorded value, sent value) of each difference of two [method, path, body]. A place is a tuple of keys.
+
+    What cannot change the answer is no difference: `stream`, a key that is null or left out, a string and a list with
+    that one text, and ids of calls, as long as each call has one.
+    """
+    for key, old, new in zip(("method", "path"), recorded, sent, strict=False):
+        if old != new:
+            yield (key,), old, new
+    old, new = ({**body, "stream": None} if isinstance(body, dict) else body for body in (recorded[2], sent[2]))
+    yield from _differ(old, new, (), {})
+
+
+def _differ(old, new, place, ids):
+    if place[-1:] in (("content",), ("system",)) and old and new:
+        old, new = _as_blocks(old, new), _as_blocks(new, old)
+    if isinstance(old, list) and isinstance(new, list):
+        old, new = dict(enumerate(old)), dict(enumerate(new))
+    are_strings = isinstance(old, str) and isinstance(new, str)
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old | new:
+            yield from _differ(old.get(key), new.get(key), (*place, key), ids)
+    elif are_strings and place[-1:] in (("id",), ("tool_use_id",)) and "content" in place and "input" not in place:
+        if ids.setdefault(old, new) != new:
+            yield place, old, new
+    elif are_strings and CUT in old:  # what stood there can have been any key
+        if not re.fullmatch(".*".join(map(re.escape, old.split(CUT))), new, re.DOTALL):
+            yield place, old, new
+    elif old != new:
+        yield place, old, new
+
+
+def _as_blocks(content, other):
+    """A string beside a list of blocks, as the list that means the same."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) and isinstance(other, list) else content
+
+
+def said(place: tuple, old: Any, new: Any) -> str:
+    """A difference in one line."""
+    if isinstance(old, str) and isinstance(new, str):  # from a little before the place where they part
+        start = max(0, len(os.path.commonprefix([old, new])) - 20)
+        old, new = (("..." if start else "") + text[start:] for text in (old, new))
+    shown = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (old, new)]
+    before, after = (
+        printable(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...") for text in shown
+    )
+    where = ".".join(map(str, place)) or "its body"  # as the API writes it: messages.2.content
+    return f"{where}: recorded {before}, sent {after}"

@@ -4,7 +4,7 @@ import contextlib
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -12,11 +12,12 @@ from ...calls.secrets import cut, keep
 
 # The names under which a setting may stand. The first that is not empty wins.
 NAMES = {
-    "key": ("API_KEY", "ANTHROPIC_API_KEY"),
-    "token": ("ANTHROPIC_AUTH_TOKEN",),
     "base_url": ("BASE_URL", "ANTHROPIC_BASE_URL"),
     "model": ("MODEL_ID", "ANTHROPIC_MODEL"),
+    "key": ("API_KEY", "ANTHROPIC_API_KEY"),
+    "token": ("ANTHROPIC_AUTH_TOKEN",),
 }
+Found = dict[str, tuple[str, str]]  # what is set: role -> (name, value)
 STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
 PLACEHOLDER = "put-your-key-here"  # the key of .env.example
 NO_KEY = "not-needed"  # a local server takes any key, but the SDK sends nothing without one
@@ -33,12 +34,12 @@ class SettingsError(ValueError):
     def __init__(self, sentence: str):
         super().__init__(cut(sentence))
 
-    def _render_traceback_(self):
-        return [f"SettingsError: {self}"]
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
 
 
-def in_force(offline: bool = False):
-    """What decides, where it stands, and what to say if nothing does: ({role: (name, value)}, place, note).
+def in_force(offline: bool = False) -> tuple[Found, str, str]:
+    """What decides, where it stands, and what to say if nothing does.
 
     `offline`: nothing decides. The file .env and every secret are kept from the tools all the same: they are there.
     """
@@ -81,12 +82,12 @@ def lines(text: str) -> list[tuple[str, str]]:
     return re.findall(r"(?m)^[#\s]*(?:export\s+)?(\w+)[ \t]*[=:][ \t]*(.*?)(?:\s+#.*|\s*)$", text)
 
 
-def _found(values):
-    rows = {role: [(n, values[n]) for n in names if (values.get(n) or "").strip()] for role, names in NAMES.items()}
-    return {role: row[0] for role, row in rows.items() if row}
+def _found(values: Mapping[str, str | None]) -> Found:
+    rows = {role: [(n, values.get(n) or "") for n in names] for role, names in NAMES.items()}
+    return {role: setting for role, row in rows.items() for setting in reversed(row) if setting[1].strip()}
 
 
-def _dotenv():
+def _dotenv() -> dict[str, str | None]:
     from dotenv import dotenv_values, find_dotenv
 
     try:
@@ -104,47 +105,54 @@ def _dotenv():
     return values
 
 
-def clean(found, where, role):
-    name, value = found.get(role, ("", ""))
-    if role in ("base_url", "model") and value.strip(QUOTES + " ").startswith(KEY_START):
-        raise SettingsError(f"{name} in {where} holds a key: move it behind API_KEY.")
+def checked(found: Found, where: str) -> dict[str, str]:
+    """The value of each role that is set, and of `base_url` always. Raises SettingsError for one that cannot work."""
+    for role, (name, value) in found.items():
+        if wrong := _what_is_wrong(role, value):
+            raise SettingsError(f"{name} in {where} {wrong}")
+    if "model" not in found:
+        raise SettingsError(f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer.")
+    return {"base_url": DEFAULT_URL} | {role: value for role, (_, value) in found.items()}
+
+
+def _what_is_wrong(role, value):
+    """The end of a sentence that begins with the name of the setting; "" if nothing is wrong."""
+    is_secret = role in ("key", "token")
+    if not is_secret and value.strip(QUOTES + " ").startswith(KEY_START):
+        return "holds a key: move it behind API_KEY."
     if value != value.strip():
-        raise SettingsError(f"{name} in {where} has blanks around it: remove them.")
-    if value and (value[0] in QUOTES or value[-1] in QUOTES):
-        raise SettingsError(f"{name} in {where} has quotation marks around it: remove them.")
-    return value
+        return "has spaces around it: remove them."
+    if value[0] in QUOTES or value[-1] in QUOTES:
+        return "has quotation marks around it: remove them."
+    if is_secret and (not value.isascii() or not value.isprintable() or " " in value):
+        return "has a character that no key has: copy it again."
+    return _what_is_wrong_with_address(value) if role == "base_url" else ""
 
 
-def key_of(found, where, role):
-    value = clean(found, where, role)
-    if not value.isascii() or not value.isprintable() or " " in value:
-        raise SettingsError(f"{found[role][0]} in {where} has a character that no key has: copy it again.")
-    return value
-
-
-def base_url_of(found, where):
-    value = clean(found, where, "base_url")
-    if not value:
-        return DEFAULT_URL
-    name, shown = found["base_url"][0], re.sub(r"(?:(?<=//)|^)[^/]*@", "...@", value)  # its password is a secret too
+def _what_is_wrong_with_address(value):
+    shown = re.sub(r"(?:(?<=//)|^)[^/]*@", "...@", value)  # its password is a secret too
     if not value.lower().startswith(("http://", "https://")):
         scheme = "http" if is_local(f"http://{value}") else "https"
-        raise SettingsError(f"{name} in {where} has no http:// or https://: write {scheme}://{shown.split('://')[-1]}")
+        return f"has no http:// or https://: write {scheme}://{shown.split('://')[-1]}"
     short = shown.rstrip("/").removesuffix("/messages").removesuffix("/v1")
     if short != shown.rstrip("/"):
-        raise SettingsError(f"{name} in {where} must end before /v1, which the client adds: write {short}")
+        return f"must end before /v1, which the client adds: write {short}"
     try:
-        parts = urlsplit(value)
-        if not parts.hostname or parts.port == 0:
-            raise ValueError
+        is_address = urlsplit(value).hostname and urlsplit(value).port != 0
     except ValueError:
-        raise SettingsError(f"{name} in {where} is not an address: {shown}") from None
-    return value
+        is_address = False
+    return "" if is_address else f"is not an address: {shown}"
 
 
-def is_local(url):
+def is_local(url: str) -> bool:
+    """Whether an address is one of this machine."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:
         return False
     return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
+
+
+def host_of(url: object) -> str:
+    """Host and port of an address, without the password that may stand before them."""
+    return urlsplit(str(url)).netloc.rpartition("@")[2]

@@ -7,10 +7,11 @@ import threading
 
 import anthropic
 import pytest
+from wire_log import exchanges
 
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import endpoint as module
-from s02_tool_use.lab.client.endpoint import connect, exchanges
+from s02_tool_use.lab.client.endpoint import connect
 from s02_tool_use.lab.client.settings import SettingsError
 from s02_tool_use.lab.understudy.reply import Understudy
 
@@ -242,7 +243,7 @@ def test_the_placeholder_of_env_example_stays_offline_and_is_named(folder, capsy
     [
         ('API_KEY="\'sk-abc\'"', "API_KEY in .env has quotation marks around it: remove them."),
         ("API_KEY=“sk-abc”", "API_KEY in .env has quotation marks around it: remove them."),
-        ('API_KEY=" sk-abc"', "API_KEY in .env has blanks around it: remove them."),
+        ('API_KEY=" sk-abc"', "API_KEY in .env has spaces around it: remove them."),
         ("API_KEY=sk-abc def", "API_KEY in .env has a character that no key has: copy it again."),
         ("API_KEY=sk–abc", "API_KEY in .env has a character that no key has: copy it again."),
         ("BASE_URL=localhost:11434", "BASE_URL in .env has no http:// or https://: write http://localhost:11434"),

@@ -7,14 +7,14 @@ import warnings
 
 import anthropic
 import pytest
+from wire_log import exchanges
 
 from s02_tool_use import agent_loop
 from s02_tool_use.lab.api import wire
 from s02_tool_use.lab.api.server import Server
-from s02_tool_use.lab.client.differences import differences, said
-from s02_tool_use.lab.client.endpoint import connect, departures, exchanges
+from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.recording import RecordingError
-from s02_tool_use.lab.client.replay import Departure, message_of, response_for, without_retried
+from s02_tool_use.lab.client.replay import Departure, differences, message_of, response_for, said, without_retried
 from s02_tool_use.lab.sessions.run import Run
 from s02_tool_use.lab.understudy.reply import Scripted
 
