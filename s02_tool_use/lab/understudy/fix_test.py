@@ -1,140 +1,110 @@
 """How the understudy fixes a failing test: run it, read what it calls, try one small change after the other.
 
 It knows two slips, a wrong comparison (`>` for `>=`) and a wrong number (one off, or a zero too few), and understands
-nothing: a change after which fewer tests fail stays, any other is taken back. No test is ever changed.
+nothing: a change after which fewer tests fail stays, any other is taken back. No test is ever changed, and no line
+that stands there twice.
 """
 
-import ast
-import contextlib
-import io
 import re
-import tokenize
-from typing import NamedTuple
 
-from .plans import Plan, found_files, shown
+from .plans import Plan, Stuck, found_files, shown, told
 from .prompt import Clause
-from .toolbox import Call, failed, output
+from .toolbox import failed, output
+from .values import NUMBER
 
-MAX_TRIES = 7  # changes that are tried before it gives up: two turns each, and the loop ends after 20
+MAX_TRIES = 5  # changes that are tried before it gives up: three turns each, and the loop ends after 20
+TEST_FILE = re.compile(r"(^|/)(test_\w+|\w+_test|tests?)\.py$")
 FAILED = re.compile(r"^(?:FAIL|FAILED|ERROR):?\s+(?:\S+::)?([\w.]+)(?:\[.*?\])?(?: \(.*?\))?(?:(?::| -) ?(.*))?$", re.M)
-IMPORTED = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)|^import ([\w.]+)", re.M)
+NO_CODE = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*", re.S)
+SLIP = re.compile(r"(?<!-)[<>]=?|[=!]=|(?<![\w.])\d+(?![\w.])")
 SWAPS = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "==": "!=", "!=": "=="}
-
-
-class Change(NamedTuple):
-    """One line changed. `line` counts from 1; `rule` is a sentence of the README about the number compared with."""
-
-    path: str
-    line: int
-    old: str
-    new: str
-    rule: str = ""
 
 
 def run_tests(clause: Clause) -> Plan:
     """ "Run the tests" """
-    tests, _ = yield from find_tests(clause)
-    if not tests:
-        return clause.t("I found no test file here.", "这里没有测试文件。")
-    command, report = yield from run(clause, tests, clause.t("I'll run the tests.", "我来运行测试。"))
-    return clause.t(f"`{command}` gave:\n{shown(output(report))}", f"`{command}` 的结果：\n{shown(output(report))}")
+    *_, command, report = yield from run(clause, clause.t("I'll run the tests.", "我来运行测试。"))
+    return told(clause, f"`{command}`", report)
 
 
 def fix_tests(clause: Clause) -> Plan:
     """ "Fix the failing test" """
-    tests, files = yield from find_tests(clause)
-    if not tests:
-        return clause.t("I found no test file here, so there is nothing to run.", "这里没有测试文件，无法运行。")
-    command, report = yield from run(clause, tests, clause.t("First I'll see what fails.", "先看看哪里失败。"))
+    files, tests, command, report = yield from run(clause, clause.t("First I'll see what fails.", "先看看哪里失败。"))
     failures = failures_in(report, tests[0])
-    if not failures and failed(report):
-        said = shown(report)
-        return clause.t(f"I cannot read what `{command}` said:\n{said}", f"我看不懂 `{command}` 的输出：\n{said}")
     if not failures:
-        return clause.t(f"No test fails.\n{shown(output(report))}", f"没有失败的测试。\n{shown(output(report))}")
-    checks, sources, rules = yield from read_around(clause, tests, files, next(iter(failures)))
-    done: list[str] = []
-    tried: list[Change] = []
-    undo: list[Call] = []
+        unknown = clause.t(f"I cannot read what `{command}` said:", f"我看不懂 `{command}` 的输出：")
+        none = clause.t("No test fails.", "没有失败的测试。")
+        return f"{unknown if failed(report) or not output(report) else none}\n{shown(output(report))}"
+    checks, sources, rules = yield from read_around(clause, files, tests, next(iter(failures)))
+    helped: list[str] = []
+    tried: list[tuple] = []
     while failures and len(tried) < MAX_TRIES:
         likely = slips(sources, words_of(checks, next(iter(failures))), rules)
         change = next((change for change in likely if change not in tried), None)
         if change is None:
             break
         tried.append(change)
-        path = change.path
-        old, new = edited_texts(sources[path], change)
-        say = clause.t("That did not help. I'll take it back. ", "没有用，撤回。") if undo else ""
-        say += f"{change.rule} " if change.rule else ""
-        say += clause.t(f"I'll change line {change.line} of {path}.", f"我修改 {path} 第 {change.line} 行。")
-        edit = clause.tools.call("edit", path=path, old_text=old, new_text=new)
-        *undone, result = yield say, [*undo, edit]
-        if any(map(failed, undone)):
-            return not_taken_back(clause, undone[0])
-        undo = []
+        path, line, old, new, rule = change
+        say = rule + clause.t(f"I'll change line {line} of {path}.", f"我修改 {path} 第 {line} 行。")
+        (result,) = yield say, [clause.tools.call("edit", path=path, old_text=old, new_text=new)]
         if failed(result):
             continue
         say = clause.t("And run the tests again.", "再运行一次测试。")
         (report,) = yield say, [clause.tools.call("run", command=command)]
         left = failures_in(report, tests[0])
         if left.keys() < failures.keys() and (left or not failed(report)):
-            test = next(name for name in failures if name not in left)
-            done.append(what_helped(clause, test, failures[test], change))
-            sources[path], failures = changed(sources[path], change), left
-        else:
-            undo = [clause.tools.call("edit", path=path, old_text=new, new_text=old)]
-    if undo:
-        (result,) = yield clause.t("That did not help either. I'll take it back.", "也没有用，撤回。"), undo
+            test = next(test for test in failures if test not in left)
+            why = failures[test] or clause.t("it did not say why", "没有说明原因")
+            failing = clause.t(f"{test} failed: {why}.\n", f"{test} 失败：{why}。\n")
+            en, zh = f"In {path}, line {line}, I changed ", f"在 {path} 第 {line} 行，"
+            change = clause.t(f"{en}`{old}` to `{new}`. ", f"{zh}我把 `{old}` 改成了 `{new}`。")
+            helped.append(f"{failing}{change}{rule}".rstrip())
+            sources[path], failures = sources[path].replace(old, new), left
+            continue
+        say = clause.t("That did not help. I'll take it back.", "没有用，撤回。")
+        (result,) = yield say, [clause.tools.call("edit", path=path, old_text=new, new_text=old)]
         if failed(result):
-            return not_taken_back(clause, result)
-    return "\n".join([*done, how_it_ended(clause, command, report, failures, len(tried))])
+            no = clause.t("A change that did not help could not be taken back", "一个没有用的改动无法撤回")
+            return no + clause.t(f", so look at the file: {result}", f"，请检查文件：{result}")
+    return "\n".join([*helped, how_it_ended(clause, command, report, failures, len(tried))])
 
 
-def find_tests(clause):
-    """The test files, those that the clause names or all, and all files."""
-    say = clause.t("I'll look which files there are.", "我先看看有哪些文件。")
-    files = yield from found_files(clause, say, "*")
-    named = [path for path in clause.paths if "test" in path]
-    return named or [path for path in files if re.search(r"(^|/)(test_\w+|\w+_test|tests?)\.py$", path)], files
-
-
-def run(clause, tests, say):
-    """Run the test files, as a script or with pytest: the command, and what it printed."""
+def run(clause, say):
+    """Run the tests that the clause names, or all. Returns all files, the test files, the command, what it printed."""
+    files = yield from found_files(clause, clause.t("I'll look which files there are.", "我先看看有哪些文件。"), "*")
+    tests = [path for path in clause.paths if "test" in path] or list(filter(TEST_FILE.search, files))
+    if not tests:
+        raise Stuck(clause.t("I found no test file here.", "这里没有测试文件。"))
     commands = [f"python {tests[0]}"] if len(tests) == 1 else []
-    for command in [*commands, f"python -m pytest -q {' '.join(tests)}", f"python3 {tests[0]}"]:
+    for command in [*commands, f"python -m pytest -q {' '.join(tests)}"]:
         (report,) = yield say, [clause.tools.call("run", command=command)]
-        if output(report).strip() and not re.search(r"command not found|python3?: not found|No module named", report):
+        if output(report).strip():
             break
         say = clause.t("That told me nothing. I'll run it another way.", "没有得到结果，我换一种方式运行。")
-    return command, report
+    return files, tests, command, report
 
 
 def failures_in(report, file):
     """{failing test: what it said}, in order. An error that ends the whole run counts as one, under the file's name."""
     found = {name: said.strip() for name, said in FAILED.findall(report)}
     if not found and "Traceback (most recent call last)" in report:
-        found[file] = next((line for line in reversed(output(report).splitlines()) if line.strip()), "")
+        found[file] = output(report).strip().splitlines()[-1]
     return found
 
 
-def read_around(clause, tests, files, test):
-    """Read the tests, the modules that the failing one uses, and the README.
-
-    Returns the text of the tests, {path: source} of what may be changed, and the sentences of the README.
-    """
+def read_around(clause, files, tests, test):
+    """Read the tests, the modules that the failing one uses, and the README: (text, {path: source}, sentences)."""
     say = clause.t(f"{test} fails. I'll read what it checks.", f"{test} 失败了。我来看它检查什么。")
     results = yield say, [clause.tools.call("read", path=path) for path in tests]
     checks = "\n".join(map(output, results))
     words = {"*", *words_of(checks, test)}
-    imports = [(module or plain, names or plain) for module, names, plain in IMPORTED.findall(checks)]
-    used = [f"{module.replace('.', '/')}.py" for module, names in imports if words & set(re.findall(r"\w+|\*", names))]
-    sources = [path for name in used for path in files if f"/{path}".endswith(f"/{name}") and path not in tests]
-    readme = [path for path in files if path.rsplit("/", 1)[-1].lower().startswith("readme")][:1]
-    paths = list(dict.fromkeys(sources + readme))
+    imports = [set(re.findall(r"\w+|\*", line)) for line in re.findall(r"^(?:from|import) .+", checks, re.M)]
+    used = {f"{name}.py" for names in imports if names & words for name in names}
+    readme = [path for path in files if re.match(r"readme\b", path, re.I)][:1]
+    paths = [*(path for path in files if path.rsplit("/", 1)[-1] in used and path not in tests), *readme]
     say = clause.t("It needs these: ", "它要用到：") + ", ".join(paths)
     results = (yield say, [clause.tools.call("read", path=path) for path in paths]) if paths else []
     read = {path: output(result) for path, result in zip(paths, results, strict=True) if not failed(result)}
-    says = clause.t('{} says: "{}"', "{} 写道：“{}”")
+    says = clause.t('{} says: "{}" ', "{} 写道：“{}”")
     rules = [says.format(path, line.strip("#-* ")) for path in readme for line in read.pop(path, "").splitlines()]
     return checks, read, rules
 
@@ -146,76 +116,35 @@ def words_of(checks, test):
 
 
 def slips(sources, words, rules):
-    """The changes that are worth trying: comparisons before numbers, and first where the failing test calls."""
-    found = []
+    """The changes that are worth trying: first where the failing test calls, comparisons before numbers.
+
+    A change is (path, line from 1, old text, new text, the rule about the number that it compares with, or "").
+    """
+    ranked = []
     for path, source in sources.items():
-        lines, constants = f"{source}\n".split("\n"), dict(re.findall(r"^(\w+) = ([\d.]+)", source, re.M))
-        function = before = ""
-        with contextlib.suppress(tokenize.TokenError, SyntaxError):  # what is not Python is left alone
-            for kind, text, (row, start), (_, end), _ in tokenize.generate_tokens(io.StringIO(source).readline):
-                function, before = text if before == "def" else function, text
-                line, rule, meant = lines[row - 1], "", []
-                if text in SWAPS:
-                    compared = " ".join(constants.get(word, word) for word in re.findall(r"[\w.]+", line))
-                    rule = next((rule for rule in rules if numbers_in(rule) & numbers_in(compared)), "")
-                    meant = [SWAPS[text]]
-                elif kind == tokenize.NUMBER:
-                    value = ast.literal_eval(text)
-                    meant = [repr(value + 1), repr(value - 1), repr(value * 10)]
-                rank = text not in SWAPS, function not in words, not rule
-                found += [(rank, Change(path, row, line, line[:start] + new + line[end:], rule)) for new in meant]
-    return [change for _, change in sorted(found, key=lambda one: one[0])]
-
-
-def numbers_in(text):
-    return {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", text)}
-
-
-def changed(source, change):
-    lines = source.split("\n")
-    return "\n".join([*lines[: change.line - 1], change.new, *lines[change.line :]])
-
-
-def edited_texts(source, change):
-    """The old and the new text of an edit, with lines around the change until each stands there once."""
-    before, after = source, changed(source, change)
-    old, new, around = change.old.strip(), change.new.strip(), 0
-    while before.count(old) > 1 or after.count(new) > 1:
-        around += 1
-        part = slice(max(change.line - 1 - around, 0), change.line + around)
-        old, new = ("\n".join(text.split("\n")[part]) for text in (before, after))
-    return old, new
-
-
-# What it says: from the results, and without a claim to have understood them
-
-
-def what_helped(clause, test, said, change):
-    old, new, why = change.old.strip(), change.new.strip(), f" {change.rule}" if change.rule else ""
-    said = said and clause.t(f": {said}", f"：{said}")  # unittest names a test without a word
-    return clause.t(
-        f"{test} failed{said}.\nIn {change.path}, line {change.line}, I changed `{old}` to `{new}`.{why}",
-        f"{test} 失败{said}。\n在 {change.path} 第 {change.line} 行，我把 `{old}` 改成了 `{new}`。{why}",
-    )
+        constants, function = dict(re.findall(r"^(\w+) = ([\d.]+)", source, re.M)), ""
+        code = NO_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
+        for number, (line, plain) in enumerate(zip(source.split("\n"), code.split("\n"), strict=True), 1):
+            function = next(iter(re.findall(r"\bdef (\w+)", plain)), function)
+            compared = {constants.get(word, word) for word in re.findall(r"[\w.]+", plain)}
+            rule = next((rule for rule in rules if compared & set(NUMBER.findall(rule))), "")
+            for slip in SLIP.finditer(plain):
+                compares, wrong = slip[0] in SWAPS, slip[0]
+                for right in [SWAPS[wrong]] if compares else [int(wrong) + 1, int(wrong) - 1, f"{wrong}0"]:
+                    old, new = line.strip(), f"{line[: slip.start()]}{right}{line[slip.end() :]}".strip()
+                    if source.count(old) == 1 and new not in source:
+                        rank = function not in words, not compares, not rule
+                        ranked.append((rank, (path, number, old, new, rule if compares else "")))
+    return [change for _, change in sorted(ranked, key=lambda one: one[0])]
 
 
 def how_it_ended(clause, command, report, failures, tried):
-    names, changes = ", ".join(failures), f"change{'s' * (tried != 1)}"
+    changes = clause.t(f"{tried} change{'s' * (tried != 1)} tried", f"共试了 {tried} 个改动")
     if failures:
         return clause.t(
-            f"Still failing: {names}. I tried {tried} small {changes} and took back those that did not help. "
+            f"Still failing: {', '.join(failures)} ({changes}; what did not help is taken back). "
             "I only know common slips, such as < for <=; this one I do not know.",
-            f"仍然失败：{names}。试了 {tried} 个小改动，没有用的都已撤回。我只认识常见的小错误，例如把 <= 写成 <。",
+            f"仍然失败：{'、'.join(failures)}（{changes}，没有用的都已撤回）。我只认识常见的小错误，例如把 <= 写成 <。",
         )
-    last = next((line for line in reversed(output(report).splitlines()) if line.strip()), "")
-    return clause.t(
-        f"Now `{command}` says: {last} ({tried} {changes} tried)",
-        f"现在 `{command}` 显示：{last}（共试了 {tried} 个改动）",
-    )
-
-
-def not_taken_back(clause, result):
-    return clause.t(
-        f"A change that did not help could not be taken back, so look at the file: {result}",
-        f"一个没有用的改动无法撤回，请检查文件：{result}",
-    )
+    last = output(report).strip().splitlines()[-1]
+    return clause.t(f"Now `{command}` says: {last} ({changes})", f"现在 `{command}` 显示：{last}（{changes}）")

@@ -50,6 +50,14 @@ def shown(text: str) -> str:
     return "\n".join([*lines[:SHOWN_LINES], *(["..."] if len(lines) > SHOWN_LINES else [])])
 
 
+def told(clause: Clause, name: str, result: Result, between: str = "\n") -> str:
+    """What a command or a tool said, and whether it failed."""
+    if failed(result):
+        return clause.t(f"{name} failed:", f"{name} 失败：") + between + shown(result)
+    printed = shown(output(result)) or clause.t("(nothing)", "（没有输出）")
+    return clause.t(f"{name} gave:", f"{name} 的结果：") + between + printed
+
+
 def file_names(result: Result) -> list[str]:
     """The files in the result of glob, ls or find: no folders, no hidden files, nothing that is a remark."""
     lines = [line.strip().removeprefix("./").rstrip("/") for line in output(result).splitlines()]

@@ -188,12 +188,14 @@ def test_two_bugs_are_fixed_one_after_the_other(project):
     assert said.count("I changed") == 2
 
 
-def test_a_line_that_stands_there_twice_is_changed_where_it_is_wrong(workspace):
-    source = "def first(a):\n    return a > 1\n\n\ndef second(a):\n    return a > 1\n"
+def test_tests_for_pytest_are_run_by_it_and_a_line_that_stands_there_twice_is_left_alone(workspace):
+    source = "def first(a):\n    return a > 1\n\n\ndef second(a):\n    return a > 1\n\n\nLIMIT = 2\n"
     (workspace / "rules.py").write_text(source)
-    (workspace / "test_rules.py").write_text("from rules import second\n\n\ndef test_second():\n    assert second(1)\n")
-    Talk().say("Fix the failing test")
-    assert (workspace / "rules.py").read_text() == source[:-3] + "= 1\n"
+    (workspace / "test_rules.py").write_text(
+        "from rules import *\n\n\ndef test_second():\n    assert second(LIMIT - 1)\n"
+    )
+    assert "I changed `LIMIT = 2` to `LIMIT = 3`" in Talk().say("Fix the failing test")
+    assert (workspace / "rules.py").read_text() == source.replace("LIMIT = 2", "LIMIT = 3")
 
 
 def test_a_change_that_cannot_be_taken_back_is_said(project):
@@ -215,7 +217,7 @@ def test_a_run_that_says_nothing_of_tests_is_shown_and_nothing_is_changed(projec
     talk = Talk(
         handlers={**TOOL_HANDLERS, "bash": lambda command: "bash: python: command not found\n[exit status 127]"}
     )
-    assert talk.say("Fix the failing test").startswith("I cannot read what `python3 test_rules.py` said:")
+    assert talk.say("Fix the failing test").startswith("I cannot read what `python test_rules.py` said:")
     assert "edit_file" not in [name for name, _ in talk.calls]
 
 
