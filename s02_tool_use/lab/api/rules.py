@@ -7,12 +7,14 @@ A new rule is a function here with its place in ORDER, a line in rules_table.py,
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise, takewhile
+from operator import not_
+from typing import Any
 
 from ...history.fields import HOME, SERVER_RESULTS, THINKING
 from .pictures import check_picture
-from .rules_table import RULES
+from .rules_table import RULES, WORDS
 
 __all__ = ["FIRST_PARTY", "RULES", "STRICT", "Problem", "Profile", "validate"]
 
@@ -58,115 +60,90 @@ def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem 
 
     profile: a Profile, or a dict of its fields. The request may be any JSON data and is not changed.
     """
-    if isinstance(profile, dict):
-        profile = Profile(**profile)
-    for rule, message, *place in _problems(request, profile):
-        if rule == "T2":
-            return Problem(message, rule, status=404, type="not_found_error")
-        return Problem(message, rule, *place)
-    return None
-
-
-def _problems(request, profile):
-    """The problems, as (rule, message, message index, block index): fields first, then what they mean together."""
     from .shape import refused  # here, since it is slow to import: pydantic and the tables
 
-    if fault := refused(request, profile):
-        yield fault
-        return
-    conversation = Conversation(request, profile)
-    for rule in ORDER:
-        yield from rule(conversation)
+    if isinstance(profile, dict):
+        profile = Profile(**profile)
+    found = refused(request, profile)
+    if found is None:  # each field is right: what do they mean together?
+        conversation = Conversation(request, profile)
+        found = next((problem for rule in ORDER for problem in rule(conversation)), None)
+    if found is None:
+        return None
+    rule, message, *place = found
+    if rule == "T2":
+        return Problem(message, rule, status=404, type="not_found_error")
+    return Problem(message, rule, *place)
 
 
-@dataclass
 class Conversation:
-    """A request as its conversation. `turns` is [(role, spots)], and a spot is (message index, block index, block);
-    `indexes` has the messages of each turn, empty ones too.
+    """A request as its conversation. `spots` has all blocks, as (message index, block index, block); `turns` is
+    [(role, its spots)], and `starts` the first message of each turn, which may be an empty one.
     """
 
-    request: dict
-    profile: Profile
-    turns: list = field(default_factory=list)
-    indexes: list = field(default_factory=list)
-
-    def __post_init__(self):
-        self.messages = self.request["messages"]
-        self.tools = self.request.get("tools") or []
-        self.thinking = self.request.get("thinking", {}).get("type", "disabled")
-        if self.profile.thinking is not None:
-            self.thinking = "enabled" if self.profile.thinking else "disabled"
+    def __init__(self, request: Any, profile: Profile) -> None:
+        self.request, self.profile = request, profile
+        self.messages, self.tools = request["messages"], request.get("tools") or []
+        self.thinking = request.get("thinking", {}).get("type", "disabled")
+        if profile.thinking is not None:
+            self.thinking = "enabled" if profile.thinking else "disabled"
+        self.turns: list[tuple[str, list]] = []
+        self.starts: list[int] = []
         for i, message in enumerate(self.messages):
-            if not (self.profile.combine and self.turns and self.turns[-1][0] == message["role"]):
+            if not (profile.combine and self.turns and self.turns[-1][0] == message["role"]):
                 self.turns.append((message["role"], []))
-                self.indexes.append((message["role"], []))
+                self.starts.append(i)
             content = message["content"]
             if isinstance(content, str):
                 content = [{"type": "text", "text": content}] if content else []
             self.turns[-1][1].extend((i, j, block) for j, block in enumerate(content))
-            self.indexes[-1][1].append(i)
-
-    def spots(self):
-        return (spot for _, spots in self.turns for spot in spots)
-
-    def assistant_turns(self):
-        return [spots for role, spots in self.turns if role == "assistant" and spots]
+        self.spots = [spot for _, spots in self.turns for spot in spots]
 
 
 Found = Iterator[tuple]  # (rule, message), and where there is one, message index and block index
 
 
-# ---- what several fields say together
-
-
-def known_model(conversation: Conversation) -> Found:
-    """T2. Where a list of models is given, the model is one of them."""
-    model = conversation.request["model"]
-    if conversation.profile.models and model not in conversation.profile.models:
+def fields_that_fit(conversation: Conversation) -> Found:
+    """T2. Where a list of models is given, the model is one of them. U10, U11. A tool that is forced is offered, and
+    manual thinking is off. T10, T4. Thinking fixes the temperature, and no model writes more than it can. U12. The
+    older API, and Bedrock: a history with tool blocks comes with tools.
+    """
+    request, profile, thinking = conversation.request, conversation.profile, conversation.thinking
+    model, most, choice = request["model"], profile.max_output, request.get("tool_choice", {})
+    if profile.models and model not in profile.models:
         yield "T2", f"model: {model}"
-
-
-def choice_that_can_be_met(conversation: Conversation) -> Found:
-    """U10, U11. A tool that is forced is offered, and manual thinking is off."""
-    choice = conversation.request.get("tool_choice", {})
     if choice.get("type") == "any" and not conversation.tools:
         yield "U10", "tool_choice.any may only be specified while providing tools"
     if choice.get("type") == "tool" and choice["name"] not in [tool.get("name") for tool in conversation.tools]:
         yield "U10", f"Tool '{choice['name']}' not found in provided tools"
-    if choice.get("type") in ("any", "tool") and conversation.thinking == "enabled":
+    if choice.get("type") in ("any", "tool") and thinking == "enabled":
         yield "U11", "Thinking may not be enabled when tool_choice forces tool use."
-
-
-def within_the_model(conversation: Conversation) -> Found:
-    """T10, T4. Thinking fixes the temperature, and no model writes more than it can."""
-    request, most = conversation.request, conversation.profile.max_output
-    if request.get("temperature", 1) != 1 and conversation.thinking != "disabled":
+    if request.get("temperature", 1) != 1 and thinking != "disabled":
         yield "T10", "temperature may only be set to 1 when thinking is enabled or in adaptive mode"
     if most and request["max_tokens"] > most:
-        text = "which is the maximum allowed number of output tokens for"
-        yield "T4", f"max_tokens: {request['max_tokens']} > {most}, {text} {request['model']}"
-
-
-def tools_for_their_blocks(conversation: Conversation) -> Found:
-    """U12. The older API, and Bedrock: a history with tool blocks comes with tools."""
-    profile = conversation.profile
-    lacks_tools = not (conversation.tools if profile.tools is None else profile.tools)
-    kinds = {block["type"] for _, _, block in conversation.spots()} if profile.require_tools and lacks_tools else set()
-    if kinds & {"tool_use", "tool_result"}:
+        text = f"{most}, which is the maximum allowed number of output tokens for {model}"
+        yield "T4", f"max_tokens: {request['max_tokens']} > {text}"
+    offered = conversation.tools if profile.tools is None else profile.tools
+    kinds = {block["type"] for _, _, block in conversation.spots} if profile.require_tools else set()
+    if kinds & {"tool_use", "tool_result"} and not offered:
         yield "U12", "Requests which include `tool_use` or `tool_result` blocks must define tools."
 
 
-def room_for_thinking(conversation: Conversation) -> Found:
-    """K7. What may be thought is less than what may be written."""
-    thinking = conversation.request.get("thinking", {})
-    if thinking.get("type") == "enabled" and conversation.request["max_tokens"] <= thinking["budget_tokens"]:
+def within_limits(conversation: Conversation) -> Found:
+    """C8. At most four cache markers, counted over tools, system and messages. K7. What may be thought is less than
+    what may be written. T12. A container comes with the code execution tool.
+    """
+    request, tools = conversation.request, conversation.tools
+    system, thinking = request.get("system"), request.get("thinking", {})
+    blocks = [*tools, *(system if isinstance(system, list) else [])]
+    blocks += (part for _, _, block in conversation.spots for part in _parts(block))
+    markers = sum(block.get("cache_control") is not None for block in blocks)
+    if markers > 4:
+        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {markers}."
+    if thinking.get("type") == "enabled" and request["max_tokens"] <= thinking["budget_tokens"]:
         yield "K7", "`max_tokens` must be greater than `thinking.budget_tokens`"
-
-
-def container_for_code(conversation: Conversation) -> Found:
-    """T12. A container comes with the code execution tool."""
-    code = any(str(tool.get("type")).startswith("code_execution") for tool in conversation.tools)
-    if conversation.request.get("container") is not None and not code:
+    code = any(str(tool.get("type")).startswith("code_execution") for tool in tools)
+    if request.get("container") is not None and not code:
         yield "T12", "Container identifier can only be provided when using the code execution tool"
 
 
@@ -177,7 +154,7 @@ def right_pictures(conversation: Conversation) -> Found:
     """C10. A picture is what it says it is, and not too large: each one, and many of them."""
     pictures = [
         (i, j, f".tool_result.content.{k - 1}" if k else "", part["source"])
-        for i, j, block in conversation.spots()
+        for i, j, block in conversation.spots
         for k, part in enumerate(_parts(block))
         if part["type"] == "image"
     ]
@@ -190,26 +167,22 @@ def right_pictures(conversation: Conversation) -> Found:
 
 def has_content(conversation: Conversation) -> Found:
     """C1. A user's turn is not empty, though a message in it may be. No assistant's message is, but for the last."""
-    said = {i for i, _, _ in conversation.spots()}
-    for role, indexes in conversation.indexes:
-        empty = [i for i in indexes if i not in said]
-        if role == "user" and len(empty) == len(indexes):
-            yield "C1", f"messages.{empty[0]}: user messages must have non-empty content", empty[0]
-        if role == "assistant" and empty and empty[0] < len(conversation.messages) - 1:
+    starts = zip(conversation.starts, conversation.turns, strict=True)
+    empty = {start for start, (role, spots) in starts if role == "user" and not spots}
+    for i, message in enumerate(conversation.messages):
+        if i in empty:
+            yield "C1", f"messages.{i}: user messages must have non-empty content", i
+        if message["role"] == "assistant" and not message["content"] and i < len(conversation.messages) - 1:
             text = "all messages must have non-empty content except for the optional final assistant message"
-            yield "C1", f"messages.{empty[0]}: {text}", empty[0]
+            yield "C1", f"messages.{i}: {text}", i
 
 
 def has_text(conversation: Conversation) -> Found:
     """C2, C3. A text block has text, and more than white space. So do the texts inside a result."""
-    spots = [spot for spot in conversation.spots() if conversation.messages[spot[0]]["role"] != "system"]
+    spots = [spot for spot in conversation.spots if conversation.messages[spot[0]]["role"] != "system"]
     texts = [(i, j, part["text"]) for i, j, block in spots for part in _parts(block) if part["type"] == "text"]
-    for i, j, text in texts:
-        if not text:
-            yield "C2", "messages: text content blocks must be non-empty", i, j
-    for i, j, text in texts:
-        if text.isspace():
-            yield "C3", "messages: text content blocks must contain non-whitespace text", i, j
+    for rule, is_wrong in ("C2", not_), ("C3", str.isspace):
+        yield from ((rule, f"messages: {WORDS[rule]}", i, j) for i, j, text in texts if is_wrong(text))
 
 
 def _parts(block):
@@ -221,7 +194,7 @@ def _parts(block):
 def right_role(conversation: Conversation) -> Found:
     """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
     today = conversation.profile.version >= "2026-10-21"
-    for i, j, block in conversation.spots():
+    for i, j, block in conversation.spots:
         role, kind = conversation.messages[i]["role"], block["type"]
         if HOME.get(kind, role) != role and (today or kind != "document"):
             rule = "C11" if kind == "document" else "P11"
@@ -230,38 +203,27 @@ def right_role(conversation: Conversation) -> Found:
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
 
 
-def few_markers(conversation: Conversation) -> Found:
-    """C8. At most four cache markers, counted over tools, system and messages."""
-    system = conversation.request.get("system")
-    blocks = [*conversation.tools, *(system if isinstance(system, list) else [])]
-    blocks += (part for _, _, block in conversation.spots() for part in _parts(block))
-    found = sum(block.get("cache_control") is not None for block in blocks)
-    if found > 4:
-        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {found}."
-
-
 # ---- roles and ends
 
 
 def system_in_its_place(conversation: Conversation) -> Found:
     """R3. Models that take a system message take it after the user, before the assistant; not at the start."""
-    form = "the directive-only form (content: [] with output_config) is accepted at any position"
-    for i, message in enumerate(conversation.messages):
-        if message["role"] != "system" or (message["content"] == [] and "output_config" in message):
-            continue
+    messages = conversation.messages
+    for i, message in enumerate(messages):
         content = message["content"]
+        if message["role"] != "system" or (content == [] and "output_config" in message):
+            continue
         if not all(text.strip() for text in ([content] if isinstance(content, str) else [b["text"] for b in content])):
             yield "R3", f"messages.{i}: system text blocks must contain non-whitespace text", i
-        before = conversation.messages[i - 1] if i else None
-        after = conversation.messages[i + 1]["role"] if i + 1 < len(conversation.messages) else "assistant"
-        if before is None:
-            text = f"messages.0: use the top-level 'system' parameter for the initial system prompt; {form}"
-            yield "R3", text, i
-        elif before["role"] != "user" and not _ends_in(before, SERVER_RESULTS):
+        if i == 0:
+            text = "messages.0: use the top-level 'system' parameter for the initial system prompt"
+        elif messages[i - 1]["role"] != "user" and not _ends_in(messages[i - 1], SERVER_RESULTS):
             text = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
-            yield "R3", f"{text}; {form}", i
-        elif after != "assistant":
-            yield "R3", f"role 'system' must precede an 'assistant' message or end the array; {form}", i
+        elif i + 1 < len(messages) and messages[i + 1]["role"] != "assistant":
+            text = "role 'system' must precede an 'assistant' message or end the array"
+        else:
+            continue
+        yield "R3", f"{text}; the directive-only form (content: [] with output_config) is accepted at any position", i
 
 
 def alternating(conversation: Conversation) -> Found:
@@ -306,7 +268,7 @@ def _ends_in(message, kinds):
 def own_id(conversation: Conversation) -> Found:
     """P7. No two calls of a conversation have the same id, however far apart."""
     seen = set()
-    for i, j, block in conversation.spots():
+    for i, j, block in conversation.spots:
         if block["type"] in ("tool_use", "server_tool_use"):
             if (block["type"], block["id"]) in seen:
                 yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique", i, j
@@ -315,14 +277,12 @@ def own_id(conversation: Conversation) -> Found:
 
 def answered_at_once(conversation: Conversation) -> Found:
     """The pairing rule, turn by turn: the assistant's calls against the results in the user's turn after them."""
-    nobody: tuple[str, list] = ("user", [])
-    for (_, before), (role, spots), (next_role, after) in zip(
-        [nobody, *conversation.turns], conversation.turns, [*conversation.turns[1:], nobody], strict=False
-    ):
-        if role == "assistant":
-            yield from _open_calls(spots, after if next_role == "user" else [])
-        elif role == "user":
-            yield from _stray_results(spots, before)
+    nobody: tuple[str, list] = ("", [])
+    for (one, before), (two, after) in pairwise([nobody, *conversation.turns, nobody]):
+        if one == "assistant":
+            yield from _open_calls(before, after if two == "user" else [])
+        if two == "user":
+            yield from _stray_results(after, before)
 
 
 def _open_calls(spots, following):
@@ -349,11 +309,9 @@ def _open_calls(spots, following):
 def _stray_results(spots, before):
     """P5, P6. A result answers a call of the turn before, and no call has two results."""
     calls = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
+    results = [(i, j, block["tool_use_id"]) for i, j, block in spots if block["type"] == "tool_result"]
     seen = set()
-    for i, j, block in spots:
-        if block["type"] != "tool_result":
-            continue
-        name = block["tool_use_id"]
+    for i, j, name in results:
         if name in seen:
             text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: " + name
             yield "P6", f"messages.{i}.content.{j}: {text}", i, j
@@ -374,7 +332,7 @@ def _leading(spots, kind):
 def server_pairs(conversation: Conversation) -> Found:
     """P14. The result of a tool at the API's side follows its call; until it does, the user may only send results."""
     calls, finished = set(), set()
-    for i, j, block in conversation.spots():
+    for i, j, block in conversation.spots:
         kind = block["type"]
         if kind == "server_tool_use":
             calls.add(block["id"])
@@ -406,11 +364,7 @@ def thinking_comes_first(conversation: Conversation) -> Found:
             break
         if role == "assistant" and spots:
             loop.append(spots[0])
-    if (
-        conversation.thinking == "enabled"
-        and loop
-        and not any(block["type"] in THINKING for _, _, block in (loop[0], loop[-1]))
-    ):
+    if conversation.thinking == "enabled" and loop and not {loop[0][2]["type"], loop[-1][2]["type"]} & THINKING:
         i, j, block = loop[0]
         text = (
             f"Expected `thinking` or `redacted_thinking`, but found `{block['type']}`. When `thinking` is enabled, "
@@ -423,12 +377,12 @@ def thinking_comes_first(conversation: Conversation) -> Found:
 
 def thinking_is_untouched(conversation: Conversation) -> Found:
     """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
-    latest = conversation.assistant_turns()[-1:]
-    for i, j, block in conversation.spots():
+    latest = max((spots[0][0] for role, spots in conversation.turns if role == "assistant" and spots), default=0)
+    for i, j, block in conversation.spots:
         if block["type"] != "thinking" or conversation.profile.unsigned_thinking:
             continue
-        forged = conversation.profile.forged is not None and conversation.profile.forged(block)
-        if forged and latest and i >= latest[0][0][0]:
+        forged = conversation.profile.forged and conversation.profile.forged(block)
+        if forged and i >= latest:
             text = (
                 "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
                 "These blocks must remain as they were in the original response."
@@ -440,17 +394,14 @@ def thinking_is_untouched(conversation: Conversation) -> Found:
 
 def thinking_is_not_last(conversation: Conversation) -> Found:
     """K5. An assistant's turn does not end in thinking."""
-    for spots in conversation.assistant_turns():
-        i, j, block = spots[-1]
-        if block["type"] in THINKING:
+    for role, spots in conversation.turns:
+        if role == "assistant" and spots and spots[-1][2]["type"] in THINKING:
+            i, j, block = spots[-1]
             yield "K5", f"messages.{i}: The final block in an assistant message cannot be `{block['type']}`.", i, j
 
 
 ORDER = (
-    known_model,
-    choice_that_can_be_met,
-    within_the_model,
-    tools_for_their_blocks,
+    fields_that_fit,
     right_pictures,
     has_content,
     has_text,
@@ -464,7 +415,5 @@ ORDER = (
     thinking_is_untouched,
     thinking_is_not_last,
     ends_with_the_user,
-    few_markers,
-    room_for_thinking,
-    container_for_code,
+    within_limits,
 )

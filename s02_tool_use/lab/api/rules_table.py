@@ -98,3 +98,22 @@ RULES = {
     "K6": Rule("no thinking in a prefill unless thinking is on", "tailcallhq/forgecode#1853"),
     "K7": Rule("thinking is configured as the API knows it, with a budget below max_tokens", _PROBES),
 }
+
+# What is said of fields, where these are not pydantic's words. What is said of a conversation stands in rules.py.
+WORDS = {
+    "T3": "must be greater than or equal to 0",
+    "T6": "at least one message is required",
+    "T7": "at most 100000 messages are allowed",
+    "T10": "range: 0..1",
+    "U2": "Tool names must be unique.",
+    "U4": "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
+    "U5": "input_schema does not support oneOf, allOf, or anyOf at the top level",
+    "U6": "For 'object' type, 'additionalProperties' must be explicitly set to false",
+    "R1": 'Unexpected role "{}". Allowed roles are "user" or "assistant"',
+    "R2": 'Unexpected role "{}". The Messages API accepts a top-level `system` parameter, '
+    'not "system" as an input message role.',
+    "C2": "text content blocks must be non-empty",
+    "C3": "text content blocks must contain non-whitespace text",
+    "C6": "content cannot be empty if `is_error` is true",
+    "C7": "cache_control cannot be set for empty text blocks",
+}

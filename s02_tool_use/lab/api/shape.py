@@ -6,6 +6,7 @@ must hold. What blocks mean to each other is rules.py, which imports this module
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import PydanticCustomError as Refusal
@@ -13,7 +14,7 @@ from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as core
 
 from ...history.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
-from .rules_table import RULES
+from .rules_table import RULES, WORDS
 from .schemas import is_closed, is_json_schema, is_union
 
 # ---- the words of the tables. A field without a rule is under that of what it stands in
@@ -64,21 +65,16 @@ def tagged(choices: dict, rule: str | None = None, *, tag: str = "type", tag_rul
     return core.tagged_union_schema(schemas, tag, metadata={"rule": rule, "tag_rule": tag_rule or rule})
 
 
-def checked(schema: Any, *checks: tuple) -> Any:
-    """What fits the schema, and then the checks: (rule, what is said of a value, the test that such a value fails)."""
-    return core.no_info_after_validator_function(functools.partial(_check, checks), schema)
+def checked(schema: Any, rule: str, is_right: Callable, *, words: str = "", first: bool = False) -> Any:
+    """What fits the schema and passes the check. words: other ones than the rule's. first: the check comes first."""
 
-
-def before(check: tuple, schema: Any) -> Any:
-    """The same, but the check comes first."""
-    return core.no_info_before_validator_function(functools.partial(_check, [check]), schema)
-
-
-def _check(checks, value):
-    for rule, words, is_right in checks:
+    def check(value):
         if not is_right(value):
-            raise Refusal(rule, words)
-    return value
+            raise Refusal(rule, words or WORDS[rule])
+        return value
+
+    around = core.no_info_before_validator_function if first else core.no_info_after_validator_function
+    return around(check, schema)
 
 
 # ---- blocks
@@ -127,16 +123,8 @@ ANY_BLOCK = {
     "transformations": optional(OBJECT, "C4"),
 }
 BLOCK_CHECKS = {
-    "text": (
-        "C7",
-        "cache_control cannot be set for empty text blocks",
-        lambda block: block["text"] or block.get("cache_control") is None,
-    ),
-    "tool_result": (
-        "C6",
-        "content cannot be empty if `is_error` is true",
-        lambda block: block.get("content") or not block.get("is_error"),
-    ),
+    "text": ("C7", lambda block: block["text"] or block.get("cache_control") is None),
+    "tool_result": ("C6", lambda block: block.get("content") or not block.get("is_error")),
 }
 # The tags that the API names when it meets another one, as quoted. It knows more by now; FIELDS has them.
 QUOTED_TAGS = (
@@ -147,17 +135,8 @@ QUOTED_TAGS = (
 
 # ---- tools
 
-INPUT_SCHEMA = before(
-    ("U5", "input_schema does not support oneOf, allOf, or anyOf at the top level", lambda value: not is_union(value)),
-    checked(
-        record({"type": needed(one_of("object"))}, others="allow"),
-        (
-            "U4",
-            "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
-            is_json_schema,
-        ),
-    ),
-)
+INPUT_SCHEMA = checked(record({"type": needed(one_of("object"))}, others="allow"), "U4", is_json_schema)
+INPUT_SCHEMA = checked(INPUT_SCHEMA, "U5", lambda schema: not is_union(schema), first=True)
 CUSTOM = {
     "type": needed(),
     "cache_control": optional(MARKER, "C9"),
@@ -170,11 +149,6 @@ CUSTOM = {
     "input_examples": optional(items(OBJECT)),
     "strict": optional(FLAG),
 }
-CUSTOM_CHECK = (
-    "U6",
-    "For 'object' type, 'additionalProperties' must be explicitly set to false",
-    lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]),
-)
 # The tools that the API brings along, by their versions. Only what they have in common is looked at.
 BUILT_IN = {
     "bash": ["20250124"],
@@ -190,7 +164,11 @@ BUILT_IN = {
 }
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 TOOL = tagged(
-    {"custom": checked(record(CUSTOM, "U7"), CUSTOM_CHECK)}
+    {
+        "custom": checked(
+            record(CUSTOM, "U7"), "U6", lambda tool: not tool.get("strict") or is_closed(tool["input_schema"])
+        )
+    }
     | {f"{name}_{version}".strip("_"): _BUILT_IN for name, versions in BUILT_IN.items() for version in versions},
     "U7",
     tag_rule="U8",
@@ -201,14 +179,11 @@ def _with_type(tool):
     return {**tool, "type": tool.get("type") or "custom"} if isinstance(tool, dict) else tool
 
 
-TOOLS = checked(
-    items(core.no_info_before_validator_function(_with_type, TOOL)),
-    (
-        "U2",
-        "Tool names must be unique.",
-        lambda tools: len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools),
-    ),
-)
+def _have_unique_names(tools):
+    return len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools)
+
+
+TOOLS = checked(items(core.no_info_before_validator_function(_with_type, TOOL)), "U2", _have_unique_names)
 
 # ---- the request, in the API's order
 
@@ -225,31 +200,26 @@ OUTPUT_CONFIG = {
     "effort": optional(one_of("low", "medium", "high", "xhigh", "max")),
     "format": optional(record({"type": needed(one_of("json_schema")), "schema": needed(OBJECT)})),
 }
-SYSTEM = {
+INSTRUCTION = {
     "type": needed(one_of("text")),
     "text": needed(TEXT),
     "cache_control": optional(MARKER, "C9"),
     "citations": optional(),
 }
-SYSTEM_CHECKS = (
-    ("T9", "text content blocks must be non-empty", lambda blocks: all(block["text"] for block in blocks)),
-    (
-        "T9",
-        "text content blocks must contain non-whitespace text",
-        lambda blocks: not any(block["text"].isspace() for block in blocks),
-    ),
-)
-PART_OF_ONE = checked(NUMBER, ("T10", "range: 0..1", lambda number: 0 <= number <= 1))
+SYSTEM = items(record(INSTRUCTION))
+SYSTEM = checked(SYSTEM, "T9", lambda blocks: all(block["text"] for block in blocks), words=WORDS["C2"])
+SYSTEM = checked(SYSTEM, "T9", lambda blocks: not any(block["text"].isspace() for block in blocks), words=WORDS["C3"])
+PART_OF_ONE = checked(NUMBER, "T10", lambda number: 0 <= number <= 1)
 REQUEST = {
     "model": needed(core.str_schema(min_length=1), "T1"),
     "tool_choice": given(tagged(TOOL_CHOICE), "U9"),
     "tools": given(TOOLS, "U7"),
     "messages": needed(items(), "T6"),  # of what, a profile says: _messages
-    "system": given(either(checked(items(record(SYSTEM)), *SYSTEM_CHECKS), TEXT), "T9"),
+    "system": given(either(SYSTEM, TEXT), "T9"),
     "thinking": given(tagged(THINKING), "K7"),
     "output_config": given(record(OUTPUT_CONFIG), "T11"),
     "cache_control": optional(MARKER, "C9"),
-    "max_tokens": needed(checked(WHOLE, ("T3", "must be greater than or equal to 0", lambda most: most >= 0)), "T3"),
+    "max_tokens": needed(checked(WHOLE, "T3", lambda most: most >= 0), "T3"),
     "metadata": optional(record({"user_id": optional(TEXT)}), "T11"),
     "stop_sequences": optional(items(TEXT), "T11"),
     "temperature": given(PART_OF_ONE, "T10"),
@@ -275,7 +245,7 @@ def _block(kind, **changed):
     fields |= {name: field for name, field in ANY_BLOCK.items() if name in FIELDS[kind] - fields.keys()}
     fields |= dict.fromkeys(FIELDS[kind] - fields.keys(), optional())
     schema = record(fields, "C5")
-    return checked(schema, BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
+    return checked(schema, *BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
 
 
 def _messages(system_role, unsigned_thinking):
@@ -289,11 +259,8 @@ def _messages(system_role, unsigned_thinking):
     if system_role:
         instructions = items(tagged({"text": _block("text")}, "C4", tag_rule="R3"))
         roles["system"] = {"content": needed(either(instructions, TEXT), "R8"), "output_config": optional()}
-    return checked(
-        items(tagged(roles, "R8", tag="role", tag_rule="R1")),
-        ("T6", "at least one message is required", bool),
-        ("T7", "at most 100000 messages are allowed", lambda messages: len(messages) <= 100_000),
-    )
+    messages = checked(items(tagged(roles, "R8", tag="role", tag_rule="R1")), "T6", bool)
+    return checked(messages, "T7", lambda messages: len(messages) <= 100_000)
 
 
 @functools.cache
@@ -328,13 +295,8 @@ def refused(request: Any, profile: Any) -> tuple | None:
     elif kind == "union_tag_not_found":
         place, words = [*place, about["discriminator"].strip("'")], "Field required"
     elif kind == "union_tag_invalid" and about["discriminator"] == "'role'":
-        hint = 'Allowed roles are "user" or "assistant"'
-        if about["tag"] == "system":
-            rule, hint = (
-                "R2",
-                'The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
-            )
-        place, words = ["messages"], f'Unexpected role "{about["tag"]}". {hint}'
+        rule = "R2" if about["tag"] == "system" else "R1"
+        place, words = ["messages"], WORDS[rule].format(about["tag"])
     else:
         if "'tool_use'" in about.get("expected_tags", ""):
             about["expected_tags"] = QUOTED_TAGS

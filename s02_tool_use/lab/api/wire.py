@@ -42,7 +42,7 @@ def error_body(
 
 
 def count_tokens(value: Any) -> int:
-    """Roughly how many tokens a text or a JSON value has: one for four ASCII characters, one for each other character.
+    """Roughly how many tokens a string or a JSON value has: one for four ASCII characters, one for each other one.
 
     A real tokenizer gives other numbers. What matters here: usage, count_tokens and max_tokens count in the same way.
     """
@@ -61,9 +61,8 @@ def input_tokens(request: dict) -> int:
 
 def fill_blocks(content: list, request: dict) -> list[dict]:
     """Completed copies of the blocks that an answerer gave: ids, counted on from the history, `caller`, signatures."""
-    history = [
-        block for message in request["messages"] for block in _blocks(message) if block.get("type") == "tool_use"
-    ]
+    said = [message["content"] for message in request["messages"] if isinstance(message.get("content"), list)]
+    history = [block for blocks in said for block in blocks if block["type"] == "tool_use"]
     used = {block.get("id") for block in [*history, *content]}
     number = len(history)
     filled = []
@@ -73,17 +72,12 @@ def fill_blocks(content: list, request: dict) -> list[dict]:
             while call_id is None:
                 number += 1
                 call_id = f"toolu_{number:02}" if f"toolu_{number:02}" not in used else None
-            block = {"type": "tool_use", "id": call_id, "name": block["name"], "input": block.get("input", {})}
-            block["caller"] = {"type": "direct"}
+            given = {"id": call_id, "name": block["name"], "input": block.get("input", {})}
+            block = {"type": "tool_use", **given, "caller": {"type": "direct"}}
         elif block["type"] == "thinking" and "signature" not in block:
             block = {**block, "signature": sign(block["thinking"])}
         filled.append(block)
     return filled
-
-
-def _blocks(message):
-    content = message.get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _text(block):
@@ -142,17 +136,12 @@ def message_body(request: dict, reply: dict) -> tuple[dict, str | None]:
     whole = sum(map(_cost, content))
     content, rest = cut(content, budget)
 
-    stop_reason = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
-    if rest is not None:
-        stop_reason = "max_tokens"
-    elif sequence is not None:
-        stop_reason = "stop_sequence"
-    elif reply.get("stop_reason"):
-        stop_reason = reply["stop_reason"]
+    stop_reason = "max_tokens" if rest is not None else "stop_sequence" if sequence else reply.get("stop_reason")
+    if not stop_reason:
+        stop_reason = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
     details = reply.get("stop_details")
     if stop_reason == "refusal" and details is None:
         details = {"type": "refusal", "category": None, "explanation": None}
-
     message = {
         "id": f"msg_{sum(message.get('role') == 'assistant' for message in request['messages']) + 1:02}",
         "type": "message",
@@ -188,8 +177,7 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
     yield "message_start", {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
         is_last = index == len(message["content"]) - 1
-        text = rest if rest is not None and is_last else _text(block)
-        empty, deltas = _opened(block, text)
+        empty, deltas = _opened(block, rest if rest is not None and is_last else _text(block))
         yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": empty}
         if index == 0:
             yield "ping", {"type": "ping"}
@@ -202,25 +190,26 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
     yield "message_stop", {"type": "message_stop"}
 
 
+# How a block is streamed, by its type: what is empty at its start, the type of a delta, the key in it, the smallest
+# piece. The input of a call comes as JSON text: it is joined, and parsed only when the block is complete.
+_STREAMED: dict[str, tuple[dict, str, str, int]] = {
+    "text": ({"text": ""}, "text_delta", "text", 16),
+    "thinking": ({"thinking": "", "signature": ""}, "thinking_delta", "thinking", 16),
+    "tool_use": ({"input": {}}, "input_json_delta", "partial_json", 8),
+}
+
+
 def _opened(block, text):
-    """A block as it starts, empty, and the deltas that fill it."""
-    if block["type"] == "text":
-        return {**block, "text": ""}, [{"type": "text_delta", "text": piece} for piece in _pieces(text, 16, 64)]
-    if block["type"] == "tool_use":
-        # The input comes as pieces of JSON text. They are joined, and parsed only when the block is complete.
-        pieces = ["", *_pieces(text, 8, 32)]
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-    if block["type"] == "thinking":
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(text, 16, 64)]
+    """A block as it starts, empty, and the deltas that fill it: its text in pieces, cut anywhere, also inside words."""
+    if block["type"] not in _STREAMED:
+        return block, []  # redacted thinking and the blocks of server tools come whole
+    empty, kind, key, smallest = _STREAMED[block["type"]]
+    size = max(smallest, math.ceil(len(text) / (4 * smallest)))  # a long text comes in larger pieces, not in more
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    deltas = [{"type": kind, key: piece} for piece in ([""] if "input" in empty else []) + pieces]
+    if "signature" in empty:
         deltas.append({"type": "signature_delta", "signature": block["signature"]})
-        return {**block, "thinking": "", "signature": ""}, deltas
-    return block, []  # redacted thinking and the blocks of server tools come whole
-
-
-def _pieces(text, smallest, most):
-    """The text in pieces, cut anywhere, also inside a word. A long text comes in larger pieces, not in more."""
-    size = max(smallest, math.ceil(len(text) / most))
-    return [text[start : start + size] for start in range(0, len(text), size)]
+    return {**block, **empty}, deltas
 
 
 def sse(name: str, data: dict) -> bytes:
