@@ -27,7 +27,7 @@ _HOME = {
     "run_tool": "dispatch",
     "run_write": "tools",
     "safe_path": "workspace",
-    "sandbox_status": "bash.sandbox",
+    "sandbox_status": "shell",
     "use_workdir": "workspace",
     "within": "workspace",
     "workdir": "workspace",

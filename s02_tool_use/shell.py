@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 
+from .bash import sandbox
 from .bash.process import ON_WINDOWS, run, shielded
 from .calls import secrets
 from .calls.results import ToolError
@@ -33,6 +34,11 @@ def run_bash(command: str, timeout: float = 120) -> str:
     text = secrets.cut(text)
     text += "\n" * bool(text and not text.endswith("\n"))
     return f"{text}[{'; '.join(filter(None, [ending, strange, unconfined]))}]"
+
+
+def sandbox_status() -> tuple[bool, str]:
+    """(is bash confined to the workspace, in one sentence why or why not). Tries it for real."""
+    return sandbox.sandbox_status(workdir())
 
 
 def _seconds(timeout):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from waiting import processes, wait_until
 
-from s02_tool_use import ToolError, run_bash, use_workdir
+from s02_tool_use import ToolError, run_bash, shell, use_workdir
 from s02_tool_use.bash.output import MAX_SHOWN_BYTES
 from s02_tool_use.bash.sandbox import environment, sandbox_status
 from s02_tool_use.workspace import within
@@ -363,3 +363,10 @@ def test_without_bash_the_shell_is_named(workspace, monkeypatch):
     monkeypatch.setenv("S02_SANDBOX", "off")
     monkeypatch.setattr("shutil.which", lambda name: None)
     assert run_bash("echo hi") == "hi\n[exit status 0; there is no bash here, so this ran in sh]"
+
+
+def test_the_status_of_the_sandbox_is_that_of_the_workspace(workspace, monkeypatch):
+    asked = []
+    monkeypatch.setattr("s02_tool_use.bash.sandbox.sandbox_status", lambda work=None: asked.append(work))
+    shell.sandbox_status()
+    assert asked == [workspace.resolve()]
