@@ -2,9 +2,11 @@
 
     @exercise("my_double(number), a function that returns twice the number")
     def double():
-        yield Property("small numbers double", (2, "Twice is"), [(0,), (1,)], lambda number: 2 * number)
+        yield holds("small numbers double", (2, "Twice is"))([(0,), (1,)], lambda number: 2 * number)
 
-makes `check.double(yours)`. Left out: the exercises (exercises/) and the running of a learner's code (trial.py).
+makes `check.double(yours)`; `holds` (exercises/parts.py) makes a Property of a row.
+
+Left out: the exercises (exercises/) and the running of a learner's code (trial.py).
 """
 
 import contextlib

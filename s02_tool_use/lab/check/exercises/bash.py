@@ -2,8 +2,8 @@
 
 import sys
 
-from ..exercise import Block, Property, Such, exercise, text_with
-from .parts import at, call, each, gives, quiz, string_that, text
+from ..exercise import Block, Such, exercise, text_with
+from .parts import at, call, each, gives, holds, quiz, string_that, text
 
 REPLIES = [  # contents as a model gives them, for the question why it stopped
     [text("I will look at the folder first."), call(1)],
@@ -35,12 +35,10 @@ def tool_result():
 
     first, second = (LS, "README.md"), (CAT, "A tea shop")
     outputs = [first, (LS, ""), (LS, "  two\nlines\n")]
-    yield Property("its type is tool_result", RESULT, [first], "tool_result", at("type"))
-    yield Property(
-        "its tool_use_id is the id of the call that it answers", ID, [first, second], id_of, at("tool_use_id")
-    )
-    yield Property("its content is the output, as it came", ID, outputs, lambda block, output: output, at("content"))
-    yield Property("it has no other keys, which the API would refuse", RESULT, [first], [], more_keys)
+    yield holds("its type is tool_result", RESULT)([first], "tool_result", at("type"))
+    yield holds("its tool_use_id is the id of the call that it answers", ID)([first, second], id_of, at("tool_use_id"))
+    yield holds("its content is the output, as it came", ID)(outputs, lambda block, output: output, at("content"))
+    yield holds("it has no other keys, which the API would refuse", RESULT)([first], [], more_keys)
 
 
 def output_of(block):
@@ -79,13 +77,13 @@ def answer_all():
 
     one, two, last = ((content, output_of) for content in ([LS], [WORDS, LS, CAT], [LS, CAT, WORDS]))
     every = (4, "So: an answer for every call")
-    yield Property("it is one user message", ID, [one, two], "user", at("role"))
-    yield Property(
-        "every call has its result, in the order of the calls", every, [one, two], _ids, _in_results("tool_use_id")
+    yield holds("it is one user message", ID)([one, two], "user", at("role"))
+    yield holds("every call has its result, in the order of the calls", every)(
+        [one, two], _ids, _in_results("tool_use_id")
     )
-    yield Property("each result holds what run gave for that call", ID, [one, two], outputs, _in_results("content"))
-    yield Property("nothing but results is in it: a text block needs no answer", every, [two, last], results, types)
-    yield Property("each call is run once", every, [one, two], _ids, run=_ran)
+    yield holds("each result holds what run gave for that call", ID)([one, two], outputs, _in_results("content"))
+    yield holds("nothing but results is in it: a text block needs no answer", every)([two, last], results, types)
+    yield holds("each call is run once", every)([one, two], _ids, run=_ran)
 
 
 WINDOWS = sys.platform == "win32"
@@ -105,11 +103,9 @@ def bash():
         lambda text: "one" in text and "two" in text and "&&" not in text,
     )
     says_so, at_once = string_that("a string that says so"), string_that("a string, at once", lambda text: True)
-    yield Property("the output comes back, as text", streams, each("echo hello"), text_with("hello"))
-    yield Property("a shell runs the command", streams, each("echo one && echo two"), both)
-    yield Property("what goes to stderr comes back too", streams, each("echo oops 1>&2"), text_with("oops"))
-    yield gives("an exit status that is not 0 is said", streams, (SILENT, text_with("1")), ("exit 42", text_with("42")))
-    yield Property(
-        "a command that does not exist gives a text and no exception", guards, each("no_such_command"), says_so
-    )
-    yield Property("a command that reads its input does not wait for it", guards, each(READER), at_once)
+    yield holds("the output comes back, as text", streams)(each("echo hello"), text_with("hello"))
+    yield holds("a shell runs the command", streams)(each("echo one && echo two"), both)
+    yield holds("what goes to stderr comes back too", streams)(each("echo oops 1>&2"), text_with("oops"))
+    yield gives("an exit status that is not 0 is said", streams)((SILENT, text_with("1")), ("exit 42", text_with("42")))
+    yield holds("a command that does not exist gives a text and no exception", guards)(each("no_such_command"), says_so)
+    yield holds("a command that reads its input does not wait for it", guards)(each(READER), at_once)

@@ -23,6 +23,7 @@ from .parts import (
     holds_one_more,
     leaves_the_package_alone,
     refusing,
+    row,
     string_that,
     tool_result,
     user,
@@ -89,10 +90,12 @@ def _places(result, *_):
 
 @exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as text", deadline=5.0)
 def grep():
+    @row
     def finds(sentence, read, *rows, see=_places, extra=None):
         """rows: (argument of my_grep, ..., what `see` makes of the right result)."""
-        return gives(sentence, read, *rows, see=see, run=_in_the_shop(extra))
+        return gives(sentence, read)(*rows, see=see, run=_in_the_shop(extra))
 
+    @row
     def refuses(sentence, read, cases, words, extra=None):
         """words: what makes of a case the words of which the ToolError has at least one."""
 
@@ -121,92 +124,59 @@ def grep():
     step, order = (1, "It holds what the next step needs"), (1, "It has one order")
     limit, outside = (1, "It has a limit"), (2, "`link.txt` leads out of the workspace")
     end, newline = (2, "A search that stops there"), (2, "And only a newline ends a line")
-    links = LINKS if POSIX else {}
+    guards, refusal = (2, "`run_glob` and `run_read` have the guards"), (2, "Each refusal is a `ToolError`")
+    written, links = (3, "A `ToolError` is written for the model"), LINKS if POSIX else {}
     no_match = string_that(
         "a string with 'no matches' in it", lambda text: "no match" in text.lower() and not _found(text)
     )
-    yield finds(
-        "a match is a line: file, line number, text",
-        step,
-        ("import csv", ["shop.py:1: import csv"]),
-        ("def report(.*):", ["shop.py:13: def report(totals):"]),
-        see=lines,
+    yield finds("a match is a line: file, line number, text", step)(
+        ("import csv", ["shop.py:1: import csv"]), ("def report(.*):", ["shop.py:13: def report(totals):"]), see=lines
     )
-    yield finds(
-        "the pattern is a regular expression, and may match anywhere in a line",
-        step,
+    yield finds("the pattern is a regular expression, and may match anywhere in a line", step)(
         ("SHIPPING", ["shop.py:3", "shop.py:10"]),
         ("^def ", ["shop.py:6", "shop.py:13"]),
         (r"4\.[0-9]+$", ["shop.py:3"]),
         see=in_any_order,
     )
-    yield finds(
-        "the lines of a file come in their order",
-        order,
-        ("subtotal", ["shop.py:6", "shop.py:8", "shop.py:9", "shop.py:10"]),
+    yield finds("the lines of a file come in their order", order)(
+        ("subtotal", ["shop.py:6", "shop.py:8", "shop.py:9", "shop.py:10"])
     )
-    yield finds(
-        "folders are searched too: files by name, as seen from the workspace",
-        order,
+    yield finds("folders are searched too: files by name, as seen from the workspace", order)(
         ("Oolong", ["data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
         ("Sencha", "data", ["data/2026/teas.csv:1"]),
         ("Tea|Oolong", ["README.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
     )
-    yield finds("path may be a file", step, ("Sencha", "README.md", ["README.md:3"]))
-    yield finds(
-        "no match is a text that says so",
-        (1, "It says in words when there is nothing"),
-        ("Matcha", no_match),
-        ("SENCHA", no_match),
-        see=None,
+    yield finds("path may be a file", step)(("Sencha", "README.md", ["README.md:3"]))
+    yield finds("no match is a text that says so", (1, "It says in words when there is nothing"))(
+        ("Matcha", no_match), ("SENCHA", no_match), see=None
     )
-    yield refuses(
-        "a pattern that is no regular expression is a ToolError that says what is wrong",
-        (3, "A `ToolError` is written for the model"),
-        each("total(", "[a-"),
-        lambda pattern: (pattern, "missing", "unterminated", "position"),
+    yield refuses("a pattern that is no regular expression is a ToolError that says what is wrong", written)(
+        each("total(", "[a-"), lambda pattern: (pattern, "missing", "unterminated", "position")
     )
-    yield refuses(
-        "a path that is not there is a ToolError, and not 'no matches'",
-        (2, "Each refusal is a `ToolError`"),
+    yield refuses("a path that is not there is a ToolError, and not 'no matches'", refusal)(
         [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")],
         lambda pattern, path: (path, Path(path).name, "exist", "not found", "no such"),
     )
-    yield refuses(
-        "a path outside is a ToolError",
-        outside,
+    yield refuses("a path outside is a ToolError", outside)(
         [("SECRET", path) for path in ("..", "../secret.txt", *links)],
         lambda pattern, path: (path, "outside", "workspace"),
         links,
     )
-    yield finds("nothing outside is searched", outside, ("SECRET", no_match), see=None, extra=links)
-    yield finds(
-        "a file that is not UTF-8 is searched all the same",
-        (2, "And one file in an old encoding ended it"),
-        ("Matcha", ["old.csv:1"]),
-        extra={"old.csv": "Café,Matcha\n".encode("latin-1")},
+    yield finds("nothing outside is searched", outside)(("SECRET", no_match), see=None, extra=links)
+    yield finds("a file that is not UTF-8 is searched all the same", (2, "And one file in an old encoding ended it"))(
+        ("Matcha", ["old.csv:1"]), extra={"old.csv": "Café,Matcha\n".encode("latin-1")}
     )
-    yield finds(
-        "a binary file is passed over",
-        (2, "A NUL byte is in no text"),
-        ("Matcha", []),
-        extra={"logo.bin": b"Matcha\0\x01\xff\n"},
+    yield finds("a binary file is passed over", (2, "A NUL byte is in no text"))(
+        ("Matcha", []), extra={"logo.bin": b"Matcha\0\x01\xff\n"}
     )
-    yield finds(
-        "a large file is searched to its end",
-        end,
-        ("needle", ["large.txt:6001"]),
-        extra={"large.txt": "nothing here\n" * 6000 + "needle\n"},
+    yield finds("a large file is searched to its end", end)(
+        ("needle", ["large.txt:6001"]), extra={"large.txt": "nothing here\n" * 6000 + "needle\n"}
     )
-    yield finds(
-        "and so is the last of many files",
-        end,
+    yield finds("and so is the last of many files", end)(
         ("needle", ["wide/519.txt:1"]),
         extra={f"wide/{number}.txt": "hay\n" for number in range(519)} | {"wide/519.txt": "needle\n"},
     )
-    yield finds(
-        "only a newline ends a line, and after the last one comes none",
-        newline,
+    yield finds("only a newline ends a line, and after the last one comes none", newline)(
         ("the end", ["pages.txt:2"]),
         ("^$", "blank", ["blank/lines.txt:2"]),
         extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "blank/lines.txt": "one\n\nthree\n"},
@@ -215,26 +185,17 @@ def grep():
         "a match in one.js:1, and no more than 1,000 characters",
         lambda text: _places(text) == ["one.js:1"] and len(text) < 1000,
     )
-    yield finds(
-        "a line is cut after 200 characters",
-        limit,
-        ("needle", one_line),
-        see=None,
-        extra={"one.js": "needle" + "var a;" * 2000 + "\n"},
+    yield finds("a line is cut after 200 characters", limit)(
+        ("needle", one_line), see=None, extra={"one.js": "needle" + "var a;" * 2000 + "\n"}
     )
-    yield finds(
-        f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are",
-        limit,
+    yield finds(f"many matches: at most {MOST_MATCHES} are shown, and a last line says how many there are", limit)(
         ("sold", Such(f"at most {MOST_MATCHES} matches, and a last line with the number {MATCHES} in it", is_bounded)),
         see=number_and_end,
         extra={"sales.log": "Sencha sold\n" * MATCHES},
     )
     if POSIX:
-        yield finds(
-            "a pipe is passed over, without waiting for somebody to write into it",
-            (2, "`run_glob` and `run_read` have the guards"),
-            ("Tea", ["README.md:1"]),
-            extra={"pipe": os.mkfifo},
+        yield finds("a pipe is passed over, without waiting for somebody to write into it", guards)(
+            ("Tea", ["README.md:1"]), extra={"pipe": os.mkfifo}
         )
 
 
@@ -273,34 +234,22 @@ def grep_tool():
     regex = Such("a description with 'regular expression' (or regex) in it", is_told)
     error = Such("'is_error': True", lambda result: result.get("is_error") is True)
     yield from holds_one_more("my", "grep", copy, copy)
-    yield fact(
-        "the properties of its schema are the arguments: pattern and path",
-        schema,
-        ["path", "pattern"],
-        lambda both: sorted(inside(both)["properties"]),
+    yield fact("the properties of its schema are the arguments: pattern and path", schema)(
+        ["path", "pattern"], lambda both: sorted(inside(both)["properties"])
     )
-    yield fact(
-        "both are strings",
-        schema,
-        ["string", "string"],
-        lambda both: [field["type"] for field in inside(both)["properties"].values()],
+    yield fact("both are strings", schema)(
+        ["string", "string"], lambda both: [field["type"] for field in inside(both)["properties"].values()]
     )
-    yield fact(
-        "what has no default is required: pattern alone", schema, ["pattern"], lambda both: inside(both)["required"]
+    yield fact("what has no default is required: pattern alone", schema)(
+        ["pattern"], lambda both: inside(both)["required"]
     )
-    yield fact("the model is told that pattern is a regular expression", schema, regex, tool)
-    yield fact("the API accepts the tools", schema, "accepted", lambda both: api_says_of(both[0]))
-    yield fact(
-        "run_tool runs it: 'tea' stands in line 1 of notes.txt",
-        parts,
-        match,
-        run=lambda yours: tool_result(yours, "grep", pattern="tea", path=".")["content"],
+    yield fact("the model is told that pattern is a regular expression", schema)(regex, tool)
+    yield fact("the API accepts the tools", schema)("accepted", lambda both: api_says_of(both[0]))
+    yield fact("run_tool runs it: 'tea' stands in line 1 of notes.txt", parts)(
+        match, run=lambda yours: tool_result(yours, "grep", pattern="tea", path=".")["content"]
     )
-    yield fact(
-        "a pattern that is no regular expression comes back as is_error",
-        learns,
-        error,
-        run=lambda yours: tool_result(yours, "grep", pattern="tea("),
+    yield fact("a pattern that is no regular expression comes back as is_error", learns)(
+        error, run=lambda yours: tool_result(yours, "grep", pattern="tea(")
     )
     yield leaves_the_package_alone(copy)
-    yield fact("an agent calls it and gets the match", copy, match, run=lambda yours: _agent_gets(*yours()))
+    yield fact("an agent calls it and gets the match", copy)(match, run=lambda yours: _agent_gets(*yours()))

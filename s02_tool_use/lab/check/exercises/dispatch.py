@@ -7,6 +7,7 @@ from .parts import (
     at,
     call,
     fact,
+    holds,
     holds_one_more,
     leaves_the_package_alone,
     string_that,
@@ -56,32 +57,19 @@ def run_tool():
     tells, order = (3, "The result has the call's id"), (3, "This is how. Notice the order")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
     different = Such("two different strings", lambda said: said[0] != said[1])
-
-    yield Property(
-        "the handler of that name gets the input, each argument under its own name",
-        under_its_name,
-        [fine, swapped],
-        output,
-        at("content"),
+    yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
+        [fine, swapped], output, at("content")
     )
-    yield Property("a good result is not marked as an error", tells, [fine], unmarked, marked)
+    yield holds("a good result is not marked as an error", tells)([fine], unmarked, marked)
     yield error("an unknown tool is an error that names the tool", unknown, "whisper")
     yield error("a missing argument is an error that names it", missing, "text")
     yield error("an argument too many is an error that names it", extra, "size")
     yield error("a handler that fails is an error that says why", fails, "oolong")
-    yield Property(
-        "a KeyError inside a handler is not reported as an unknown tool",
-        order,
-        [fails],
-        different,
-        run=with_and_without,
+    yield holds("a KeyError inside a handler is not reported as an unknown tool", order)(
+        [fails], different, run=with_and_without
     )
-    yield Property(
-        "whatever happens, it returns a tool_result with the id of the call",
-        tells,
-        [fine, unknown, missing, extra, fails],
-        head,
-        lambda result, *_: (result["type"], result["tool_use_id"]),
+    yield holds("whatever happens, it returns a tool_result with the id of the call", tells)(
+        [fine, unknown, missing, extra, fails], head, lambda result, *_: (result["type"], result["tool_use_id"])
     )
 
 
@@ -91,19 +79,16 @@ def run_tool():
 def schema():
     sees, apart = (4, "It sees the **schema**"), (4, "The two are written in two places")
     sentence = string_that("a sentence", lambda text: len(text.split()) > 1)
-    yield fact("its name is count_lines", sees, "count_lines", at("name"))
-    yield fact("its description says to the model what it does", sees, sentence, at("description"))
-    yield fact("its input is an object", sees, "object", at("input_schema", "type"))
-    yield fact(
-        "the object's properties are the function's parameters",
-        apart,
-        ["path", "pattern"],
-        lambda tool: sorted(tool["input_schema"]["properties"]),
+    yield fact("its name is count_lines", sees)("count_lines", at("name"))
+    yield fact("its description says to the model what it does", sees)(sentence, at("description"))
+    yield fact("its input is an object", sees)("object", at("input_schema", "type"))
+    yield fact("the object's properties are the function's parameters", apart)(
+        ["path", "pattern"], lambda tool: sorted(tool["input_schema"]["properties"])
     )
     for name in ("path", "pattern"):
-        yield fact(f"{name} is a string", sees, "string", at("input_schema", "properties", name, "type"))
-    yield fact("what has no default is required: path alone", apart, ["path"], at("input_schema", "required"))
-    yield fact("the API accepts it", sees, "accepted", lambda tool: api_says_of([tool]))
+        yield fact(f"{name} is a string", sees)("string", at("input_schema", "properties", name, "type"))
+    yield fact("what has no default is required: path alone", apart)(["path"], at("input_schema", "required"))
+    yield fact("the API accepts it", sees)("accepted", lambda tool: api_says_of([tool]))
 
 
 @exercise(
@@ -120,6 +105,6 @@ def added_tool():
 
     copies, loop = (5, "The two new names are copies"), (5, "The loop did not change")
     yield from holds_one_more("your", "count_lines", copies, (2, "No branch, no argument picked out by hand"))
-    yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop, text_with("2"), run=counted)
-    yield fact("the old ones still work: read_file reads notes.txt", loop, text_with("black tea"), run=was_read)
+    yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop)(text_with("2"), run=counted)
+    yield fact("the old ones still work: read_file reads notes.txt", loop)(text_with("black tea"), run=was_read)
     yield leaves_the_package_alone(copies)

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from ..exercise import Property, Such, exercise
-from .parts import Raised, gives, has_number, refused, refusing, string_that
+from .parts import Raised, gives, has_number, holds, refused, refusing, row, string_that
 
 
 def _lines(text):
@@ -38,7 +38,7 @@ def read():
 
     teas = "Assam\n  Ceylon\nKeemun\n\nOolong\nSencha\nYunnan\n"
     says, line = (2, "`run_read` says that it cut"), (2, "Only a newline ends a line")
-    after = (2, "After the last newline comes no further line")
+    after, naive = (2, "After the last newline comes no further line"), (2, "The naive one looks like a whole file")
     whole_texts = [("Assam\n", None), (teas, None), ("no newline at the end", None), ("", None)]
     in_time = [("Assam\nCeylon\n", 2), ("Assam\nCeylon", 2), ("Assam\nCeylon\n", 9), ("", 3)]
     pages, short = "page 1\x0cpage 2\nend\n", "Assam\nCeylon\nKeemun"
@@ -46,31 +46,19 @@ def read():
         "no line of the text, only that 2 are left out (or a ValueError)",
         lambda value: isinstance(value, Raised) or ("Assam" not in value and has_number(value, 2)),
     )
-    yield Property("without a limit, all of the text comes back", says, whole_texts, whole, whole)
-    yield Property(
-        "with a limit, the first lines come back as they are, and no others",
-        (2, "The naive one looks like a whole file"),
-        [(teas, 1), (teas, 2), (teas, 6)],
-        first,
-        shown,
+    yield holds("without a limit, all of the text comes back", says)(whole_texts, whole, whole)
+    yield holds("with a limit, the first lines come back as they are, and no others", naive)(
+        [(teas, 1), (teas, 2), (teas, 6)], first, shown
     )
-    yield Property(
-        "a last line says how many lines were left out",
-        says,
-        [(short + "\n", 1), (teas, 2), (short, 1)],
-        note,
-        last,
+    yield holds("a last line says how many lines were left out", says)(
+        [(short + "\n", 1), (teas, 2), (short, 1)], note, last
     )
-    yield Property("nothing is added when nothing was left out", after, in_time, whole, whole)
-    yield Property("empty lines count, at the end too", after, [("Assam\n\n\n\n", 1)], note, last)
-    yield Property(
-        "only a newline ends a line: not a form feed, not U+2028",
-        line,
-        [(pages, None), ("one\u2028still one\ntwo\n", None), (pages, 1)],
-        cut,
-        until_the_limit,
+    yield holds("nothing is added when nothing was left out", after)(in_time, whole, whole)
+    yield holds("empty lines count, at the end too", after)([("Assam\n\n\n\n", 1)], note, last)
+    yield holds("only a newline ends a line: not a form feed, not U+2028", line)(
+        [(pages, None), ("one\u2028still one\ntwo\n", None), (pages, 1)], cut, until_the_limit
     )
-    yield Property("a limit of 0 does not mean all", says, [("Assam\nCeylon\n", 0)], nothing, run=refusing)
+    yield holds("a limit of 0 does not mean all", says)([("Assam\nCeylon\n", 0)], nothing, run=refusing)
 
 
 @exercise("my_write(path, content), a function that writes a text to a pathlib.Path and returns a text with the bytes")
@@ -107,71 +95,47 @@ def write():
     deep = [(Path("notes/ideas.txt"), "More tea.\n"), (Path("a/b/c/ideas.txt"), "More tea.\n")]
     many, encodes = (3, "`len` counts characters, not bytes"), (3, "`run_write` encodes first")
     empty, folders = (3, "The file is empty"), (3, "It also makes the folders that are missing")
-    yield Property(
-        "the text is in the file, in UTF-8", many, [*texts, (Path("crlf.txt"), "one\r\ntwo\n")], encoded, run=written
+    yield holds("the text is in the file, in UTF-8", many)(
+        [*texts, (Path("crlf.txt"), "one\r\ntwo\n")], encoded, run=written
     )
-    yield Property("an old file is replaced, all of it", encodes, [(old, "short\n"), (old, "")], encoded, run=replaced)
-    yield Property("the text that comes back says how many bytes there are", many, texts, the_size)
-    yield Property("missing folders are made", folders, deep, encoded, run=written)
-    yield refused("half of a character is a ValueError", encodes, (tea, half))
-    yield gives(
-        "and it leaves the old file as it was",
-        empty,
-        (old, half, before),
-        run=partial(replaced, run=after_a_refusal),
+    yield holds("an old file is replaced, all of it", encodes)([(old, "short\n"), (old, "")], encoded, run=replaced)
+    yield holds("the text that comes back says how many bytes there are", many)(texts, the_size)
+    yield holds("missing folders are made", folders)(deep, encoded, run=written)
+    yield refused("half of a character is a ValueError", encodes)((tea, half))
+    yield gives("and it leaves the old file as it was", empty)(
+        (old, half, before), run=partial(replaced, run=after_a_refusal)
     )
-    yield gives("and makes no new one", empty, (Path("never.txt"), half, "no such file"), run=after_a_refusal)
-    yield gives(
-        "no other file stays behind",
-        encodes,
-        (Path("one/tea.txt"), texts[1][1], ["tea.txt"]),
-        (Path("two/tea.txt"), half, []),
-        run=left_behind,
+    yield gives("and makes no new one", empty)((Path("never.txt"), half, "no such file"), run=after_a_refusal)
+    yield gives("no other file stays behind", encodes)(
+        (Path("one/tea.txt"), texts[1][1], ["tea.txt"]), (Path("two/tea.txt"), half, []), run=left_behind
     )
 
 
 @exercise("my_edit(text, old, new), a function that returns the text with the one place changed")
 def edit():
+    @row
     def changed(sentence, read, *cases):
         return Property(sentence, read, list(cases), lambda text, old, new: new.join(text.split(old)))
 
     once, touches = (4, "`run_edit` refuses, and says where"), (4, "And it touches only the bytes that match")
     everywhere = (4, "An empty text is everywhere")
-    yield changed(
-        "the one place is changed",
-        once,
-        ("green tea\n", "green", "black"),
-        ("tea", "tea", "coffee"),
-        ("one\ntwo\n", "one\ntwo", "1\n2"),
+    yield changed("the one place is changed", once)(
+        ("green tea\n", "green", "black"), ("tea", "tea", "coffee"), ("one\ntwo\n", "one\ntwo", "1\n2")
     )
-    yield changed(
-        "all else stays as it was, blanks and line ends too",
-        touches,
-        ("  tea \n\n", "tea", "coffee"),
-        ("one\r\ntwo\r\n", "two", "2"),
-        ("a\x0cb\n", "b", "c"),
+    yield changed("all else stays as it was, blanks and line ends too", touches)(
+        ("  tea \n\n", "tea", "coffee"), ("one\r\ntwo\r\n", "two", "2"), ("a\x0cb\n", "b", "c")
     )
-    yield changed(
-        "old and new are plain text, not patterns",
-        touches,
-        ("4590 pieces, 4.90 each", "4.90", "5.90"),
-        ("f(x)", "(x)", "(y)"),
-        ("tea", "tea", r"\1 \g<0> $& \n"),
+    yield changed("old and new are plain text, not patterns", touches)(
+        ("4590 pieces, 4.90 each", "4.90", "5.90"), ("f(x)", "(x)", "(y)"), ("tea", "tea", r"\1 \g<0> $& \n")
     )
-    yield changed("an empty new deletes", touches, ("green tea", "green ", ""))
-    yield refused(
-        "an old that is not there is a ValueError",
-        (4, "If there is no match"),
-        ("green tea", "coffee", "tea"),
-        ("", "tea", "x"),
+    yield changed("an empty new deletes", touches)(("green tea", "green ", ""))
+    yield refused("an old that is not there is a ValueError", (4, "If there is no match"))(
+        ("green tea", "coffee", "tea"), ("", "tea", "x")
     )
-    yield refused("an empty old is a ValueError", everywhere, ("tea", "", "x"), ("", "", "x"))
-    yield refused(
-        "an old that is there twice is a ValueError", once, ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")
+    yield refused("an empty old is a ValueError", everywhere)(("tea", "", "x"), ("", "", "x"))
+    yield refused("an old that is there twice is a ValueError", once)(
+        ("tea or tea", "tea", "coffee"), ("aaa", "a", "b")
     )
-    yield refused(
-        "also when the two places overlap",
-        (4, "`count` does not see matches that overlap"),
-        ("banana", "ana", "x"),
-        ("aaa", "aa", "b"),
+    yield refused("also when the two places overlap", (4, "`count` does not see matches that overlap"))(
+        ("banana", "ana", "x"), ("aaa", "aa", "b")
     )

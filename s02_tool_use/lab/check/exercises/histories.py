@@ -2,7 +2,7 @@
 
 from ...conversation import api_says, calls
 from ..exercise import Property, Such, exercise
-from .parts import assistant, call, each, result, text, untouched, user
+from .parts import assistant, call, each, holds, result, row, text, untouched, user
 
 IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.com/tea.png"}}
 LATE = [text("Hurry up."), result(1)]
@@ -39,15 +39,13 @@ def results_first():
     in_order = each([text("Both:"), result(1), result(2)], [result(2), text("Both."), result(1)])
     others = each([text("One."), text("Two."), result(1)], MIXED, [IMAGE, text("A picture."), result(1)])
     was_right = each([text("Hello."), text("Are you there?")], [result(1), text("And?")])
-    yield Property(
-        "the results come before everything else", first, mixed, lambda content: kinds(_results(content)), at_the_head
+    yield holds("the results come before everything else", first)(
+        mixed, lambda content: kinds(_results(content)), at_the_head
     )
-    yield Property("no block is lost, doubled or changed", first, mixed, in_any_order)
-    yield Property("the results keep their order", first, in_order, _ids, _ids)
-    yield Property("so does all the rest", first, others, _rest, _rest)
-    yield Property(
-        "a turn that was right, or has no result, comes back equal", first, was_right, lambda content: content
-    )
+    yield holds("no block is lost, doubled or changed", first)(mixed, in_any_order)
+    yield holds("the results keep their order", first)(in_order, _ids, _ids)
+    yield holds("so does all the rest", first)(others, _rest, _rest)
+    yield holds("a turn that was right, or has no result, comes back equal", first)(was_right, lambda content: content)
     yield untouched(first, LATE, MIXED)
 
 
@@ -134,32 +132,26 @@ def orphans():
     def answered_once(mine, given):
         return sorted(set(answered(mine, given)))
 
+    @row
     def accepted(sentence, read, *cases):
         """What the API says to the learner's list. Each case ends with the user: another end is refused for that."""
         return Property(sentence, read, each(*cases), "accepted", lambda mine, given: api_says(mine))
 
     answer, later = (4, "Pass 2 answers every call"), (2, "The result is there, and the request is still refused")
     before_text = (1, "In the second there is a result, but the user's text comes before it")
+    twice = (4, "The opposite mistake is as bad")
     several, done = each(NEITHER, ONE_OF_TWO, AGAIN), each(ANSWERED, ONE_OF_TWO, SPLIT, FINE)
-    yield Property(
-        "a call without a result gets one: (cancelled), and is_error: True", answer, each(AT_END), placeholder, _added
+    yield holds("a call without a result gets one: (cancelled), and is_error: True", answer)(
+        each(AT_END), placeholder, _added
     )
-    yield accepted("it stands right after the call, however long ago that was", later, LONG_AGO)
-    yield accepted("it stands before the text of the user's message", before_text, THEN_TEXT, THEN_BLOCKS)
-    yield Property("of several calls, each gets its own", answer, several, called, answered_once)
-    yield Property(
-        "a call that has its result gets no second one, in whichever message it is",
-        (4, "The opposite mistake is as bad"),
-        done,
-        called,
-        answered,
+    yield accepted("it stands right after the call, however long ago that was", later)(LONG_AGO)
+    yield accepted("it stands before the text of the user's message", before_text)(THEN_TEXT, THEN_BLOCKS)
+    yield holds("of several calls, each gets its own", answer)(several, called, answered_once)
+    yield holds("a call that has its result gets no second one, in whichever message it is", twice)(
+        done, called, answered
     )
-    yield Property(
-        "all that was there is still there, in its order",
-        answer,
-        each(ANSWERED, THEN_TEXT, ONE_OF_TWO, SPLIT, LONG_AGO),
-        _turns,
-        _without_added,
+    yield holds("all that was there is still there, in its order", answer)(
+        each(ANSWERED, THEN_TEXT, ONE_OF_TWO, SPLIT, LONG_AGO), _turns, _without_added
     )
-    yield accepted("the API accepts all of them", answer, NEITHER, ONE_OF_TWO, AGAIN, SPLIT, NOT_LAST, TWO_TIMES)
+    yield accepted("the API accepts all of them", answer)(NEITHER, ONE_OF_TWO, AGAIN, SPLIT, NOT_LAST, TWO_TIMES)
     yield untouched(answer, THEN_TEXT, THEN_BLOCKS, LONG_AGO, ONE_OF_TWO)

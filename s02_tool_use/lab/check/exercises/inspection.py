@@ -4,7 +4,7 @@ from functools import partial
 
 from ...conversation import api_says, blocks, calls
 from ..exercise import Property, Such, exercise
-from .parts import answer_to, assistant, call, each, fact, is_open, result, text, untouched, user
+from .parts import answer_to, assistant, call, each, fact, is_open, result, row, text, untouched, user
 
 WORDS = ("missing", "late", "order", "id", "twice")
 BROKEN = [  # three runs, as programs have left them: the next request with each list is refused
@@ -63,7 +63,7 @@ def _still_open(answers):
 def fault():
     def hinted(sentence, read, hint, number, part):
         right = Such(hint, lambda answer: answer == RIGHT[number][part])  # so that a verdict does not give it away
-        return fact(f"run {number}: {sentence}", read, right, partial(_part, number, part))
+        return fact(f"run {number}: {sentence}", read)(right, partial(_part, number, part))
 
     first, five = (4, "Then ask which message has to change"), (4, "These five make nearly all refusals")
     for number, run in enumerate(BROKEN):
@@ -100,16 +100,17 @@ def _pairs(messages):
 
 @exercise("my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result")
 def pairs():
+    @row
     def paired(sentence, read, *cases):
         return Property(sentence, read, each(*cases), _pairs, lambda mine, *_: dict(mine))
 
     by_id, no_result = (1, "The id is what joins a call and its result"), (4, "Some calls have no result")
     kinds = (4, "The content of a result is a string, or a list of blocks")
-    yield paired("a call and its result become one entry", by_id, [user(text("List.")), *ONE[1:]])
-    yield paired("a message whose content is a string has no calls", by_id, TALK, ONE)
-    yield paired("two calls of one reply are joined by id, not by their order", by_id, TWO)
-    yield paired("the calls of all turns are in it", by_id, TURNS)
-    yield paired("of a list of text blocks the texts are joined, with a line break between them", kinds, BLOCKS, EMPTY)
-    yield paired("a call without a result is left out", no_result, ORPHAN)
-    yield paired("so is a result without a call", no_result, STRANGER)
+    yield paired("a call and its result become one entry", by_id)([user(text("List.")), *ONE[1:]])
+    yield paired("a message whose content is a string has no calls", by_id)(TALK, ONE)
+    yield paired("two calls of one reply are joined by id, not by their order", by_id)(TWO)
+    yield paired("the calls of all turns are in it", by_id)(TURNS)
+    yield paired("of a list of text blocks the texts are joined, with a line break between them", kinds)(BLOCKS, EMPTY)
+    yield paired("a call without a result is left out", no_result)(ORPHAN)
+    yield paired("so is a result without a call", no_result)(STRANGER)
     yield untouched(by_id, TWO, BLOCKS)

@@ -9,7 +9,7 @@ from ....dispatch import TOOLS
 from ...client.endpoint import connect
 from ...conversation import api_says, blocks, plain
 from ..exercise import Property, Such, exercise
-from .parts import call, each, string_that, user
+from .parts import call, each, holds, row, string_that, user
 
 MOST_TURNS = 10
 PATIENCE = 25  # requests after which the script is used up, and a loop without a limit gets a 400
@@ -98,6 +98,7 @@ ENDLESS = Model("calls bash in every reply", [_bash("ls")], for_ever=True)
     deadline=10.0,  # the first call may have to import the SDK
 )
 def loop():
+    @row
     def seen(sentence, read, models, right, see):
         return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play)
 
@@ -119,59 +120,33 @@ def loop():
 
     goes_on, everything = (1, "The loop goes on as long as"), (1, "All results of a reply travel in one message")
     limit, half_call = (3, "So a loop has a limit"), (3, "A call that was cut is not run")
-    yield seen("a reply without a call ends it, after one request", goes_on, [HELLO, HALF], 1, requests)
-    yield seen("it returns the last reply", goes_on, [HELLO], last_reply, lambda run: run.returned)
-    yield seen(
-        "with a call it asks again, until a reply has none",
-        goes_on,
-        [ONE, TWICE],
-        lambda model: len(model.lines),
-        requests,
+    yield seen("a reply without a call ends it, after one request", goes_on)([HELLO, HALF], 1, requests)
+    yield seen("it returns the last reply", goes_on)([HELLO], last_reply, lambda run: run.returned)
+    yield seen("with a call it asks again, until a reply has none", goes_on)(
+        [ONE, TWICE], lambda model: len(model.lines), requests
     )
-    yield seen(
-        "the list that it got grows: each reply, each answer, the last reply too",
-        goes_on,
-        [HELLO, ONE, TWICE],
-        lambda model: ["user", "assistant"] * len(model.lines),
-        roles,
+    yield seen("the list that it got grows: each reply, each answer, the last reply too", goes_on)(
+        [HELLO, ONE, TWICE], lambda model: ["user", "assistant"] * len(model.lines), roles
     )
-    yield seen(
-        "every request offers the tools",
-        goes_on,
-        [HELLO, ONE],
-        lambda model: [[tool["name"] for tool in TOOLS]] * len(model.lines),
-        offered,
+    yield seen("every request offers the tools", goes_on)(
+        [HELLO, ONE], lambda model: [[tool["name"] for tool in TOOLS]] * len(model.lines), offered
     )
-    yield seen(
-        "all results of a reply are in one message, in the order of the calls",
-        everything,
-        [ONE, PAIR],
-        lambda model: [f"output of {id}" for id in model.ids],
-        lambda run: run.results("content"),
+    yield seen("all results of a reply are in one message, in the order of the calls", everything)(
+        [ONE, PAIR], lambda model: [f"output of {id}" for id in model.ids], lambda run: run.results("content")
     )
-    yield seen("each call is run once", everything, [ONE, PAIR], lambda model: model.ids, lambda run: sorted(run.ran))
-    yield seen("a call in a reply that was cut is not run", half_call, [CUT, CUT_PAIR], [], lambda run: run.ran)
-    yield seen(
-        "but it is answered, with is_error: True, and the model is asked again",
-        half_call,
+    yield seen("each call is run once", everything)([ONE, PAIR], lambda model: model.ids, lambda run: sorted(run.ran))
+    yield seen("a call in a reply that was cut is not run", half_call)([CUT, CUT_PAIR], [], lambda run: run.ran)
+    yield seen("but it is answered, with is_error: True, and the model is asked again", half_call)(
         [CUT, CUT_PAIR],
         lambda model: ([True] * len(model.ids), model.lines[-1]),
         lambda run: (run.results("is_error"), run.said()),
     )
-    yield seen(f"a model that never stops is asked {MOST_TURNS} times", limit, [ENDLESS], MOST_TURNS, requests)
-    yield seen(
-        "then the last of its replies is returned",
-        limit,
-        [ENDLESS],
-        f"toolu_{MOST_TURNS}",
-        lambda run: run.returned.content[0].id,
+    yield seen(f"a model that never stops is asked {MOST_TURNS} times", limit)([ENDLESS], MOST_TURNS, requests)
+    yield seen("then the last of its replies is returned", limit)(
+        [ENDLESS], f"toolu_{MOST_TURNS}", lambda run: run.returned.content[0].id
     )
-    yield seen(
-        "whatever ended it, the API accepts the list, and the conversation can go on",
-        limit,
-        [ENDLESS, ONE, PAIR, CUT],
-        "accepted",
-        play_on,
+    yield seen("whatever ended it, the API accepts the list, and the conversation can go on", limit)(
+        [ENDLESS, ONE, PAIR, CUT], "accepted", play_on
     )
 
 
@@ -210,23 +185,21 @@ def usage():
     sent = (5, "Each request carries the whole list")
     three = [Message(Usage(400, 20)), Message(Usage(450, 35)), Message(Usage(520, 10))]
     several = each(three[:2], three)
-    yield Property("one reply: what it says", sent, each(three[:1]), (400, 20), pair)
-    yield Property(
-        "the input of every request counts, not only of the last",
-        sent,
-        several,
-        used,
-        lambda result, _: tuple(result)[0],
+    yield holds("one reply: what it says", sent)(each(three[:1]), (400, 20), pair)
+    yield holds("the input of every request counts, not only of the last", sent)(
+        several, used, lambda result, _: tuple(result)[0]
     )
-    yield Property("so does the output", sent, several, written, lambda result, _: tuple(result)[1])
-    yield Property("no reply: nothing was used", sent, each([]), (0, 0), pair)
+    yield holds("so does the output", sent)(several, written, lambda result, _: tuple(result)[1])
+    yield holds("no reply: nothing was used", sent)(each([]), (0, 0), pair)
 
 
 @exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a text")
 def approve():
+    @row
     def may(sentence, read, *calls):
         return Property(sentence, read, each(*calls), Such("True", lambda verdict: verdict is True))
 
+    @row
     def may_not(sentence, read, *calls):
         return Property(sentence, read, each(*calls), string_that("a reason, as a string"))
 
@@ -243,28 +216,20 @@ def approve():
         "ls; rm README.md, ls -l;rm README.md, ls && rm README.md, cat README.md | sh, ls & rm README.md, "
         "ls\nrm README.md, cat $(rm README.md), cat `rm README.md`"
     )
-    yield may(
-        "the tools that only read may run", allow, call(1, "read_file", path="README.md"), call(1, "glob", pattern="*")
+    yield may("the tools that only read may run", allow)(
+        call(1, "read_file", path="README.md"), call(1, "glob", pattern="*")
     )
-    yield may("a harmless command may run", allow, *bash(*look.split(", ")))
-    yield may_not(
-        "the tools that write, and tools that nobody knows, may not",
-        allow,
+    yield may("a harmless command may run", allow)(*bash(*look.split(", ")))
+    yield may_not("the tools that write, and tools that nobody knows, may not", allow)(
         call(1, "write_file", path="a.txt", content="ls"),
         call(1, "edit_file", path="a.txt", old_text="a", new_text="b"),
         call(1, "deploy", command="ls"),
     )
-    yield may_not("a program that is not on the list may not", deny, *bash(*others.split(", "), "  rm README.md"))
-    yield may_not("a second command behind a harmless one may not", allow, *bash(*hidden.split(", ")))
-    yield may_not(
-        "nor may a harmless command that writes into a file",
-        allow,
-        *bash("ls > README.md", "cat orders.py >> README.md"),
+    yield may_not("a program that is not on the list may not", deny)(*bash(*others.split(", "), "  rm README.md"))
+    yield may_not("a second command behind a harmless one may not", allow)(*bash(*hidden.split(", ")))
+    yield may_not("nor may a harmless command that writes into a file", allow)(
+        *bash("ls > README.md", "cat orders.py >> README.md")
     )
-    yield may_not(
-        "what makes no sense is refused, and raises nothing",
-        odd,
-        *bash("", "   ", "cat 'README.md"),
-        call(1) | {"input": {}},
-        *bash(None),
+    yield may_not("what makes no sense is refused, and raises nothing", odd)(
+        *bash("", "   ", "cat 'README.md"), call(1) | {"input": {}}, *bash(None)
     )

@@ -8,23 +8,36 @@ from .... import dispatch
 from ...api.rules import validate
 from ..exercise import Exercise, Property, Such
 
+# ---- rows: what must hold and where to read it, then how it is tried
+
+
+def row(make):
+    """Lets `make(sentence, read, ...)` be written as `make(sentence, read)(...)`."""
+    return lambda sentence, read: partial(make, sentence, read)
+
+
+holds = row(Property)
+
+
+@row
+def fact(sentence, read, right, see=None, run=None):
+    """A property of a value, or of what a function without arguments gives."""
+    return Property(sentence, read, [()], right, see, run)
+
+
+@row
+def gives(sentence, read, *rows, see=None, run=None):
+    """A property whose cases have each a right result of their own. rows: (argument, ..., right result)."""
+    right = {repr(row[:-1]): row[-1] for row in rows}
+    return Property(sentence, read, [row[:-1] for row in rows], lambda *args: right[repr(args)], see, run)
+
+
 # ---- cases, and what is compared
 
 
 def each(*inputs):
     """Cases of one argument each."""
     return [(given,) for given in inputs]
-
-
-def fact(sentence, read, right, see=None, run=None):
-    """A property of a value, or of what a function without arguments gives."""
-    return Property(sentence, read, [()], right, see, run)
-
-
-def gives(sentence, read, *rows, see=None, run=None):
-    """A property whose cases have each a right result of their own. rows: (argument, ..., right result)."""
-    right = {repr(row[:-1]): row[-1] for row in rows}
-    return Property(sentence, read, [row[:-1] for row in rows], lambda *args: right[repr(args)], see, run)
 
 
 def at(*keys):
@@ -97,6 +110,7 @@ def refusing(yours, *args):
 A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
 
 
+@row
 def refused(sentence, read, *cases, run=refusing):
     return Property(sentence, read, list(cases), A_REFUSAL, run=run)
 
@@ -117,7 +131,7 @@ def quiz(takes):
 
     def make(table):
         rows = enumerate(table())
-        asked = [fact(sentence, read, right, partial(answer_to, number)) for number, (sentence, right, read) in rows]
+        asked = [fact(sentence, read)(right, partial(answer_to, number)) for number, (sentence, right, read) in rows]
         return Exercise(table.__module__, table.__name__, takes, asked, untouched=is_open)
 
     return make
@@ -156,14 +170,11 @@ def are_the_packages(tools, handlers=None):
 def holds_one_more(mine, new, copies, handler):
     """The properties of (tools, handlers) to which one tool was added; `copies`, `handler`: where to read."""
     every, each_once = sorted([*OWN, new]), f"{mine}_tools holds the package's five and {new}, each once"
-    yield fact(each_once, copies, every, lambda both: names(both[0]))
-    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler, every, lambda b: sorted(b[1]))
+    yield fact(each_once, copies)(every, lambda both: names(both[0]))
+    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler)(every, lambda b: sorted(b[1]))
 
 
 def leaves_the_package_alone(copies):
-    return fact(
-        "the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)",
-        copies,
-        (OWN, OWN),
-        run=lambda yours: yours() and (names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS)),
+    return fact("the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)", copies)(
+        (OWN, OWN), run=lambda yours: yours() and (names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS))
     )

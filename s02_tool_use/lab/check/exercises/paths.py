@@ -9,7 +9,7 @@ from pathlib import Path
 from ....workspace import workdir
 from ...rooms import build_room
 from ..exercise import Such, exercise
-from .parts import gives, quiz, refused, refusing
+from .parts import gives, quiz, refused, refusing, row
 
 FOLLOW = (2, "Follow everything, dots and links, to the real place")
 ABSOLUTE = (1, "When the right side of `/` is absolute")
@@ -81,47 +81,42 @@ def safe_path():
         path, folder = Path(result), workdir()
         return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path
 
+    @row
     def leads(sentence, read, *cases, root=ROOT):
         """cases: (path, where it leads in the room)."""
-        return gives(sentence, read, *((root, p, f"base/{out}") for p, out in cases), see=place, run=_in_the_room)
+        return gives(sentence, read)(*((root, p, f"base/{out}") for p, out in cases), see=place, run=_in_the_room)
 
+    @row
     def stopped(sentence, read, *paths, root=ROOT):
         def in_the_room(yours, *args):
             return refusing(_in_the_room, yours, *args)
 
-        return refused(sentence, read, *((root, p) for p in paths), run=in_the_room)
+        return refused(sentence, read)(*((root, p) for p in paths), run=in_the_room)
 
     neighbour = (1, "The name `work-evil` begins with `work`")
     link = (1, "`link.txt` lies in the workspace, and its target does not")
     missing = (2, "All four are closed, and a file that is not there yet")
     notes, keemun, new = "work/notes.txt", "work/sub/keemun.txt", "work/new.txt"
-    yield leads(
-        "a file of the workspace: its real path, absolute", FOLLOW, ("notes.txt", notes), ("sub/keemun.txt", keemun)
+    yield leads("a file of the workspace: its real path, absolute", FOLLOW)(
+        ("notes.txt", notes), ("sub/keemun.txt", keemun)
     )
-    yield leads(
-        "dots that stay inside are fine, and so are dots in a name",
-        FOLLOW,
-        ("sub/../notes.txt", notes),
-        ("./notes.txt", notes),
-        ("v1..v2.diff", "work/v1..v2.diff"),
+    yield leads("dots that stay inside are fine, and so are dots in a name", FOLLOW)(
+        ("sub/../notes.txt", notes), ("./notes.txt", notes), ("v1..v2.diff", "work/v1..v2.diff")
     )
-    yield leads(
-        "the file need not be there yet", missing, ("new.txt", new), ("new/folder/new.txt", "work/new/folder/new.txt")
+    yield leads("the file need not be there yet", missing)(
+        ("new.txt", new), ("new/folder/new.txt", "work/new/folder/new.txt")
     )
-    yield stopped("dot-dot does not get out", FOLLOW, "../secret.txt", "sub/../../secret.txt")
-    yield stopped("an absolute path does not get out", ABSOLUTE, "/secret.txt")
-    yield stopped("the neighbour is outside", neighbour, "../work-evil/loot.txt", "../work-evil")
+    yield stopped("dot-dot does not get out", FOLLOW)("../secret.txt", "sub/../../secret.txt")
+    yield stopped("an absolute path does not get out", ABSOLUTE)("/secret.txt")
+    yield stopped("the neighbour is outside", neighbour)("../work-evil/loot.txt", "../work-evil")
     if LINKS:
-        yield stopped("a link that leads out is outside", link, "link.txt", "door/secret.txt")
-        yield stopped("dot-dot after a link goes up from where it leads", AFTER_A_LINK, "door/../notes.txt")
-        yield leads(
-            "a link that stays inside: the real path of its target",
-            FOLLOW,
-            ("todo", keemun),
-            ("door/work/notes.txt", notes),
+        yield stopped("a link that leads out is outside", link)("link.txt", "door/secret.txt")
+        yield stopped("dot-dot after a link goes up from where it leads", AFTER_A_LINK)("door/../notes.txt")
+        yield leads("a link that stays inside: the real path of its target", FOLLOW)(
+            ("todo", keemun), ("door/work/notes.txt", notes)
         )
-        yield leads("the workspace itself may be a link", ALIAS_TOO, ("notes.txt", notes), ("new.txt", new), root=ALIAS)
-        yield stopped("and it is not left then either", ALIAS_TOO, "../secret.txt", "link.txt", root=ALIAS)
+        yield leads("the workspace itself may be a link", ALIAS_TOO)(("notes.txt", notes), ("new.txt", new), root=ALIAS)
+        yield stopped("and it is not left then either", ALIAS_TOO)("../secret.txt", "link.txt", root=ALIAS)
 
 
 @exercise(
@@ -135,29 +130,27 @@ def glob():
             raise TypeError("a list is asked for")
         return [name for name in map(str, result) if name != "link.txt"]
 
+    @row
     def finds(sentence, read, *cases, root=ROOT):
         """cases: (pattern, the names)."""
-        return gives(sentence, read, *((root, *case) for case in cases), see=names, run=_in_the_room)
+        return gives(sentence, read)(*((root, *case) for case in cases), see=names, run=_in_the_room)
 
     wall, through = (3, "`root_dir` is where the search starts, and no wall"), (3, "The pattern climbs")
     again = (3, "Links do one more thing to `**`")
     here, below = ["assam.txt", "ceylon.txt", "notes.txt", "oolong.txt"], ["sub/keemun.txt", "sub/secret.txt"]
     notes = Such("['notes.txt'], or []", lambda names: names in ([], ["notes.txt"]))
-    yield finds("the names that match, sorted, in a list", wall, ("*.txt", here), ("ceylon*", ["ceylon.txt"]))
-    yield finds("folders in the pattern are in the names", wall, ("sub/s*.txt", ["sub/secret.txt"]))
-    yield finds("no match is an empty list", wall, ("*.rs", []))
-    yield finds("dot-dot finds nothing outside", wall, ("../*.txt", []), ("../work-evil/*", []))
-    yield finds("an absolute pattern finds nothing outside", through, (OUTSIDE, []))
+    yield finds("the names that match, sorted, in a list", wall)(("*.txt", here), ("ceylon*", ["ceylon.txt"]))
+    yield finds("folders in the pattern are in the names", wall)(("sub/s*.txt", ["sub/secret.txt"]))
+    yield finds("no match is an empty list", wall)(("*.rs", []))
+    yield finds("dot-dot finds nothing outside", wall)(("../*.txt", []), ("../work-evil/*", []))
+    yield finds("an absolute pattern finds nothing outside", through)((OUTSIDE, []))
     if LINKS:
-        yield finds("a link leads to nothing outside", through, ("door/*.txt", []), ("d*r/*.txt", []))
-    yield finds(
-        "** goes through all folders, and gives each file once, under its name in root",
-        again,
-        ("**/*.md", ["sub/deep/yunnan.md"]),
-        ("**/*.txt", sorted(here + below)),
+        yield finds("a link leads to nothing outside", through)(("door/*.txt", []), ("d*r/*.txt", []))
+    yield finds("** goes through all folders, and gives each file once, under its name in root", again)(
+        ("**/*.md", ["sub/deep/yunnan.md"]), ("**/*.txt", sorted(here + below))
     )
-    yield finds(
-        "a pattern that leaves and comes back finds nothing, or names in root", again, ("../work/n*.txt", notes)
+    yield finds("a pattern that leaves and comes back finds nothing, or names in root", again)(
+        ("../work/n*.txt", notes)
     )
     if LINKS:
-        yield finds("the workspace itself may be a link", ALIAS_TOO, ("*.txt", here), root=ALIAS)
+        yield finds("the workspace itself may be a link", ALIAS_TOO)(("*.txt", here), root=ALIAS)

@@ -37,17 +37,14 @@ def beta_tool():
     handler = (1, "The decorated function carries the handler too")
     sentence = Such("a sentence from the docstring", lambda text: len(str(text or "").split()) > 2)
     strings = {"path": "string", "pattern": "string"}
-    yield fact("it is a tool of the SDK", reads, True, is_a_tool)
-    yield fact("its description says what it does", means, sentence, lambda tool: tool.to_dict().get("description"))
-    yield fact("path and pattern are strings", reads, strings, types)
-    yield fact("required is what has no default: path alone", reads, ["path"], lambda tool: _schema(tool)["required"])
-    yield fact(
-        "it counts the lines that contain the text",
-        handler,
-        number("2"),
-        lambda tool: _called(tool, path="notes.txt", pattern="tea"),
+    yield fact("it is a tool of the SDK", reads)(True, is_a_tool)
+    yield fact("its description says what it does", means)(sentence, lambda tool: tool.to_dict().get("description"))
+    yield fact("path and pattern are strings", reads)(strings, types)
+    yield fact("required is what has no default: path alone", reads)(["path"], lambda tool: _schema(tool)["required"])
+    yield fact("it counts the lines that contain the text", handler)(
+        number("2"), lambda tool: _called(tool, path="notes.txt", pattern="tea")
     )
-    yield fact("without a text it counts all", handler, number("3"), lambda tool: _called(tool, path="notes.txt"))
+    yield fact("without a text it counts all", handler)(number("3"), lambda tool: _called(tool, path="notes.txt"))
 
 
 _FAULTS = (2, "Both faults went back to the model as results")
