@@ -15,17 +15,21 @@ from .parts import (
 )
 
 
+# The handlers of run_tool, out here because a TypeError names where a function was defined.
+def shout(text):
+    return text.upper()
+
+
+def label(text, colour):
+    return f"{text} in {colour}"
+
+
+def price(tea):
+    return str({"green": 5}[tea])  # a KeyError of the handler's own
+
+
 @exercise("my_run_tool(block, handlers), a function that always returns a tool_result")
 def run_tool():
-    def shout(text):
-        return text.upper()
-
-    def label(text, colour):
-        return f"{text} in {colour}"
-
-    def price(tea):
-        return str({"green": 5}[tea])  # a KeyError of the handler's own
-
     def asks(name, **arguments):
         return Block(**call(7, name) | {"input": arguments}), {"shout": shout, "label": label, "price": price}
 

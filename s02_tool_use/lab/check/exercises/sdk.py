@@ -56,7 +56,7 @@ _DUTIES = [  # (what is to be done, by whom, where to read)
     ("put all results of one reply into one message", "both", (2, "all results in one message")),
     ("leave a call that was cut off at max_tokens unrun", "both", (2, "`agent_steps` does not run it either")),
     ("stop a model that repeats itself, without being told to", "ours", _NONE),
-    ("mend a broken history before it is sent", "ours", (3, "The runner sends what you give it")),
+    ("fix a broken history before it is sent", "ours", (3, "The runner sends what you give it")),
 ]
 DUTIES = [duty for duty, *_ in _DUTIES]
 
