@@ -1,6 +1,6 @@
 """What is wrong with this machine, in words that can be sent to a teacher: no key stands in them.
 
-Looks at everything, whatever it finds on the way; installs and mends nothing. Before the environment stands it says
+Looks at everything, whatever it finds on the way; installs and repairs nothing. Before the environment stands it says
 what it could not look at. Run by `python3 -m s02_tool_use doctor`; the exit status is 1 if something is wrong.
 """
 
@@ -12,29 +12,40 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
-from urllib.error import URLError
-from urllib.parse import urlsplit
+from typing import Any
 from urllib.request import urlopen
 
 from ...calls.secrets import cut, keep
-from ..client.settings import lines, secrets
+from ..client.settings import PLACEHOLDER, SettingsError, host_of, lines, secrets
 from . import fast_imports, setup  # noqa: F401  (early: before the kernel check imports Jupyter)
 
 OK, NOTE, WRONG, UNKNOWN = "ok", "note", "WRONG", "?"
+Findings = Iterator[tuple[str, str]]  # (one of these marks, a sentence)
 START = "python3 -m s02_tool_use"
 MISNAMED = (".env.txt", "env.txt", "env", ".env.env", "dotenv", ".env.example.txt", "_env")
-ENOUGH = 500_000_000  # bytes: the environment takes 300 MB, the rest is for what people do
+ENOUGH_BYTES = 500_000_000  # the environment takes 300 MB, the rest is for what people do
+
+# What is said of a check that needs the environment.
+TOO_EARLY = {
+    "packages": "packages cannot be looked at",
+    "kernel": "no kernel can be started",
+    "endpoint": "who would answer cannot be looked at",
+}
 
 
-def main(argv=None):
+def main(argv: Sequence[str] = ()) -> int:
     """Print one line for each thing looked at. Returns 1 if something is wrong, else 0."""
     print("What the course finds on this machine. You can send all of it to your teacher: it holds no key.\n")
-    faults = 0
-    _keep_secrets()
+    faults, stands = 0, setup.has_everything()
+    # Kept without connect(): the packages that it needs may not be there.
+    keep(texts=secrets([*os.environ.items(), *lines(_read(setup.ROOT / ".env")), *lines(_read(Path(".env")))]))
     for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, network):
         try:
-            found = list(check())
+            early = "" if stands else TOO_EARLY.get(check.__name__, "")
+            found = [(UNKNOWN, f"{early} before the environment stands")] if early else list(check())
         except Exception as error:  # a check that fails is a finding as well
             found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
         for mark, sentence in found:
@@ -42,13 +53,6 @@ def main(argv=None):
             print(f"{mark:>5}  {cut(sentence).replace(str(Path.home()), '~')}", flush=True)
     print(f"\n{'Nothing is wrong.' if not faults else f'Marked with {WRONG}: {faults}.'}")
     return int(faults > 0)
-
-
-def _keep_secrets():
-    """Without connect(): the packages that it needs may not be there."""
-    keep(texts=secrets(os.environ.items()))
-    for file in (setup.ROOT / ".env", Path(".env")):
-        keep(texts=secrets(lines(_read(file))))
 
 
 def _read(path):
@@ -61,57 +65,45 @@ def _read(path):
 # What Python is, and what it has
 
 
-def python():
+def python() -> Findings:
     yield OK, f"Python {platform.python_version()} ({sys.executable}) on {platform.platform()}"
     for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"):
         if os.environ.get(name):
             yield NOTE, f"{name} is set: what stands there goes before the course. If an import fails, try without it."
 
 
-def environment():
+def environment() -> Findings:
     if setup.is_ready():
         yield OK, f"the environment is complete: {setup.VENV}"
     elif setup.has_everything():
         yield OK, f"the environment was made for the course: {sys.prefix}"
     elif setup.VENV.exists():
-        yield NOTE, f"{setup.VENV} is not complete or not of this Python. The next start mends it: {START}"
+        yield NOTE, f"{setup.VENV} is not complete or not of this Python. The next start repairs it: {START}"
     else:
         yield NOTE, f"there is no .venv yet. The first start makes it: {START}"
 
 
-def packages():
-    if not setup.has_everything():
-        yield UNKNOWN, "packages cannot be looked at before the environment stands"
-        return
-    from importlib import metadata
-
+def packages() -> Findings:
     from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
 
     pins = [Requirement(line) for line in setup.FILES[1].read_text("utf-8").splitlines()]
     pins = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
-    installed = {
-        dist.name.lower().replace("_", "-").replace(".", "-"): dist.version for dist in metadata.distributions()
-    }
+    installed = {canonicalize_name(dist.name): dist.version for dist in metadata.distributions()}
     for pin in pins:
-        version = installed.get(pin.name)
+        version = installed.get(canonicalize_name(pin.name))
         if version is None or not pin.specifier.contains(version, prereleases=True):
             found = f"is {version}" if version else "is missing"
             yield WRONG, f"{pin.name} {found}, the course has {pin.specifier}. Remove .venv and start again: {START}"
     yield OK, f"{len(pins)} packages are looked at"
 
 
-def kernel():
-    if not setup.has_everything():
-        yield UNKNOWN, "no kernel can be started before the environment stands"
-        return
-    from jupyter_client.manager import start_new_kernel
+def kernel() -> Findings:
+    from jupyter_client.manager import run_kernel
 
-    manager, client = start_new_kernel(cwd=str(setup.ROOT / "notebooks"), stdout=-3, stderr=-3)  # -3: shown nowhere
-    try:
+    client: Any  # the blocking one, whatever the annotation there says
+    with run_kernel(cwd=str(setup.ROOT / "notebooks"), stdout=-3, stderr=-3) as client:  # -3: shown nowhere
         reply = client.execute("import s02_tool_use", reply=True, timeout=60)["content"]
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
     if reply["status"] == "ok":
         yield OK, "a notebook's kernel starts and finds the course"
     else:
@@ -121,24 +113,19 @@ def kernel():
 # Who answers
 
 
-def settings():
+def settings() -> Findings:
     for folder in dict.fromkeys((setup.ROOT, setup.ROOT / "notebooks", Path.cwd())):
         for name in MISNAMED:
             if (folder / name).is_file():
                 yield WRONG, f"{folder / name} is read by nobody: its name must be .env, with nothing behind it"
-    keys = [line for line in _read(setup.ROOT / ".env.example").splitlines() if line.startswith("API_KEY=")]
-    if keys and keys[0] not in ("API_KEY=", "API_KEY=put-your-key-here"):
+    if dict(lines(_read(setup.ROOT / ".env.example"))).get("API_KEY") not in (None, "", PLACEHOLDER):
         yield WRONG, "a key stands in .env.example, which nobody reads and git would publish: move it to .env"
     if (setup.ROOT / ".env").is_dir():
         yield WRONG, f"{setup.ROOT / '.env'} is a folder: it must be a file"
 
 
-def endpoint():
-    if not setup.has_everything():
-        yield UNKNOWN, "who would answer cannot be looked at before the environment stands"
-        return
+def endpoint() -> Findings:
     from ..client.endpoint import connect
-    from ..client.settings import SettingsError
 
     said = io.StringIO()
     try:
@@ -151,31 +138,24 @@ def endpoint():
     yield NOTE if "placeholder" in banner else OK, banner
     if banner.startswith("Offline"):
         return
-    host = _host(str(client.base_url))
+    host, found = host_of(client.base_url), (OK, "can be reached")
     try:
         client.with_options(max_retries=0, timeout=10).models.list()  # costs nothing
-    except Exception as error:
+    except Exception as error:  # any other answer is an answer: not every server has a list of models
         if getattr(error, "status_code", None) in (401, 403):
-            yield WRONG, f"{host} refuses the key: copy it again, or make a new one"
-            return
-        if "Connection" in type(error).__name__ or "Timeout" in type(error).__name__:
-            yield WRONG, f"{host} cannot be reached. Is its server running, the address right, a proxy between?"
-            return  # any other answer is an answer: not every server has a list of models
-    yield OK, f"{host} can be reached"
-
-
-def _host(url):
-    return urlsplit(url).netloc.rpartition("@")[2]  # without the password that may stand before it
+            found = (WRONG, "refuses the key: copy it again, or make a new one")
+        elif "Connection" in type(error).__name__ or "Timeout" in type(error).__name__:
+            found = (WRONG, "cannot be reached. Is its server running, the address right, a proxy between?")
+    yield found[0], f"{host} {found[1]}"
 
 
 # What the machine allows
 
 
-def shell():
+def shell() -> Findings:
     from ...bash.sandbox import sandbox_status
 
-    found = shutil.which("bash")
-    if found:
+    if found := shutil.which("bash"):
         yield OK, f"the tool bash runs {found}"
     else:
         yield NOTE, "there is no bash: the tool runs the system's own shell, and some commands of the notebooks differ"
@@ -185,42 +165,36 @@ def shell():
         yield NOTE, "so a command can find a key: in .env, and in the environment of another process of yours"
 
 
-def text():
+def text() -> Findings:
     if "utf" in sys.getfilesystemencoding().lower() and "utf" in (sys.stdout.encoding or "").lower():
         yield OK, f"names and output are UTF-8 (files: {locale.getpreferredencoding(False)})"
     else:
         yield NOTE, f"this terminal has {sys.stdout.encoding}: some letters show as ?. Set PYTHONUTF8=1"
 
 
-def folders():
+def folders() -> Findings:
     for folder in (setup.ROOT, setup.ROOT / "notebooks", Path(tempfile.gettempdir())):
         try:
             with tempfile.TemporaryFile(dir=folder):
-                pass
-            free = shutil.disk_usage(folder).free
+                free = shutil.disk_usage(folder).free
         except OSError as error:
             yield WRONG, f"{folder} is not writable ({error.strerror}): notebooks cannot be saved there"
             continue
         where = f"{folder} is writable, {free / 1e9:.1f} GB free"
-        yield (OK, where) if free > ENOUGH else (WRONG, f"{where}: that is too little, make room")
-    if sys.platform.startswith("linux") and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
+        yield (OK, where) if free > ENOUGH_BYTES else (WRONG, f"{where}: that is too little, make room")
+    if not setup.has_display():
         yield NOTE, "there is no display here: JupyterLab prints its address, open it in a browser"
 
 
-def network():
+def network() -> Findings:
     for name in sorted(os.environ):
-        if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[name]:
-            host = urlsplit(os.environ[name]).netloc.rpartition("@")[2]
-            yield (
-                NOTE,
-                f"{name} is set ({host}): used to install and for a model elsewhere, not for calls on this machine",
-            )
+        if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and (proxy := os.environ[name]):
+            used = "used to install and for a model elsewhere, not for calls on this machine"
+            yield NOTE, f"{name} is set ({host_of(proxy)}): {used}"
     if not setup.has_everything():
+        pypi = "PyPI, from which the first start installs,"
         try:
             urlopen(setup.PIP, timeout=10).close()
-            yield OK, "PyPI, from which the first start installs, can be reached"
-        except (URLError, OSError, ValueError) as error:
-            yield (
-                WRONG,
-                f"PyPI, from which the first start installs, cannot be reached: {getattr(error, 'reason', error)}",
-            )
+            yield OK, f"{pypi} can be reached"
+        except (OSError, ValueError) as error:
+            yield WRONG, f"{pypi} cannot be reached: {getattr(error, 'reason', error)}"

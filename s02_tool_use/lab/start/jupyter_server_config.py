@@ -1,30 +1,26 @@
 """Settings of the JupyterLab that `python3 -m s02_tool_use` starts. The command line goes before them."""
 
-import os
 import re
 import socket
 import sys
-from pathlib import Path
+
+from s02_tool_use.lab.start.setup import ROOT, has_display
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (Jupyter puts it here)
 
-c.ServerApp.root_dir = str(Path(__file__).resolve().parents[3])  # the notebooks link to the modules beside them
+c.ServerApp.root_dir = str(ROOT)  # the notebooks link to the modules beside them
 c.LabApp.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 c.Application.log_level = 40  # errors only: else the address is lost among 30 lines
 c.ServerApp.answer_yes = True  # one Ctrl-C stops it, without a question that times out
 c.ServerApp.allow_root = True  # containers
-# Without a display a text browser could open here, in the terminal.
-c.ServerApp.open_browser = not sys.platform.startswith("linux") or any(
-    os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-)
+c.ServerApp.open_browser = has_display()
 # On a shared machine others could read plain traffic between server and kernel; ipykernel warns of it in the notebook.
 c.KernelManager.transport_encryption = "auto"
 # A saved widget would come back as "model not found". By name: for the function itself Jupyter prints a warning.
 c.ContentsManager.pre_save_hook = "s02_tool_use.lab.start.save_hook.without_widgets"
 
 # Jupyter would take another port and say so where nobody looks. Whoever asks for one (for a tunnel, say) means it.
-asked = re.search(r"--(?:ServerApp\.)?port[= ](\d+)", " ".join(sys.argv))
-if asked:
+if asked := re.search(r"--(?:ServerApp\.)?port[= ](\d+)", " ".join(sys.argv)):
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", int(asked[1]))) == 0:
             sys.exit(f"Port {asked[1]} is taken, perhaps by another JupyterLab: end that, or choose another port.")

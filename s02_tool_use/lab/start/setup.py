@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname, urlopen
 
@@ -29,10 +30,10 @@ APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-ven
 # What uv, pip or the system say when an install fails, and what that means. The first that fits is told.
 CAUSES = {
     "no space left|not enough space|quota exceeded": "The disk is full: .venv needs 400 MB. Make room and start again.",
-    "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: "
-    "copy the course to a folder of your own and start there.",
-    "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot "
-    "be reached. Connect to the internet (is a proxy set that is not there?) and start again.",
+    "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: copy the course to a "
+    "folder of your own and start there.",
+    "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot be reached. Connect to "
+    "the internet (is a proxy set that is not there?) and start again.",
 }
 
 
@@ -40,7 +41,7 @@ class SetupError(Exception):
     """What stands in the way, in a sentence that says what to do."""
 
 
-def environment():
+def environment() -> str:
     """Return the Python that has all that requirements.txt names. Makes .venv for it if there is none."""
     if not all(file.is_file() for file in FILES):
         raise SetupError(f"requirements.txt is missing in {ROOT}: start in the folder that git clone made.")
@@ -54,43 +55,39 @@ def environment():
     return PYTHON
 
 
-def has_everything():
+def has_everything() -> bool:
     """Whether this Python has each package of requirements.txt at a version of constraints.txt, and this package."""
     from importlib import metadata  # slow, and seldom needed
 
     pins = FILES[1].read_text("utf-8").split()
     names = re.findall(r"(?m)^(\w[\w-]*)[=<>]", FILES[0].read_text("utf-8"))
+    # Installed from this folder, not from another copy of the course, which the notebooks would then import.
+    origins = [dist.read_text("direct_url.json") for dist in metadata.distributions(name="s02-tool-use")]
+    if not any(url2pathname(urlsplit(json.loads(text)["url"]).path) == str(ROOT) for text in origins if text):
+        return False
     try:
-        if any(f"{name.replace('_', '-')}=={metadata.version(name)}" not in pins for name in names):
-            return False
+        return all(f"{name.replace('_', '-')}=={metadata.version(name)}" in pins for name in names)
     except metadata.PackageNotFoundError:
         return False
-    # Installed from this folder, not from another copy of the course, which the notebooks would then import.
-    origins = (dist.read_text("direct_url.json") for dist in metadata.distributions(name="s02-tool-use"))
-    return any(url2pathname(urlsplit(json.loads(text)["url"]).path) == str(ROOT) for text in origins if text)
 
 
-def is_ready():
+def is_ready() -> bool:
     """Whether .venv holds what the three files name, made by this Python, on this system, in this folder."""
     return os.path.exists(PYTHON) and STAMP.exists() and STAMP.read_text("utf-8") == fingerprint()
 
 
-def fingerprint():
+def fingerprint() -> str:
     """A hash of all that the environment depends on."""
     base = Path(sys.base_prefix).resolve()
     made_by = repr((sys.implementation.cache_tag, sys.platform, platform.machine(), str(base), str(ROOT)))
     return hashlib.sha256(made_by.encode() + b"".join(file.read_bytes() for file in FILES)).hexdigest()
 
 
-def make():
-    """Make .venv, or mend it. Raises SetupError for what this machine lacks."""
+def make() -> None:
+    """Make .venv, or repair it. Raises SetupError for what this machine lacks."""
     print(f"Installing into {VENV}: once, about 100 MB, some seconds to a minute ...", file=sys.stderr)
     try:
         if not is_usable():
-            if VENV.exists():
-                print(
-                    "The .venv found there is not of this Python, system and folder: making it anew.", file=sys.stderr
-                )
             create()
         STAMP.unlink(missing_ok=True)
         install()
@@ -99,15 +96,17 @@ def make():
         raise SetupError(cause(str(error)) or f"Installing failed: {error}") from error
 
 
-def is_usable():
+def is_usable() -> bool:
     """Whether .venv runs, is of this version of Python, and was not moved here (its scripts hold its path)."""
     same = f"import sys; sys.exit(sys.implementation.cache_tag != {sys.implementation.cache_tag!r})"
     script = BIN / "activate"
     return script.exists() and str(VENV) in script.read_text("utf-8", "replace") and not run(PYTHON, "-c", same)
 
 
-def create():
+def create() -> None:
     """Make an empty .venv. pip comes later: with uv it takes no time."""
+    if VENV.exists():
+        print("The .venv found there is not of this Python, system and folder: making it anew.", file=sys.stderr)
     try:
         import venv
 
@@ -118,29 +117,25 @@ def create():
         raise SetupError(f"Python makes no .venv here: {error} Move the course to another folder.") from None
 
 
-def install():
+def install() -> None:
     """Install with uv, from its cache if there is no network, or else with pip."""
-    pip, what = [], ["pip", "-r", "requirements.txt"]
+    what = ["pip", "-r", "requirements.txt"]
     uv = shutil.which("uv")
-    if not uv:
-        pip = find_pip()
-        failure = run(*pip, "install", "uv")
-        if cause(failure):  # the rest would fail in the same way, only later
-            raise SetupError(cause(failure))
-        uv = shutil.which("uv", path=BIN)
-    if uv:
+    pip = [] if uv else find_pip()
+    if pip and (known := cause(run(*pip, "install", "uv"))):
+        raise SetupError(known)  # the rest would fail in the same way, only later
+    if uv := uv or shutil.which("uv", path=BIN):
         # Where Python stores no bytecode (many containers), each start would compile all that it imports.
         flags = ["--compile-bytecode"] if sys.dont_write_bytecode else []
         command = [uv, "pip", "install", "--python", PYTHON, *flags, *what]
         if not run(*command) or not run(*command, "--offline"):
             return
-    failure = run(*(pip or find_pip()), "install", *what)
-    if failure:
+    if failure := run(*(pip or find_pip()), "install", *what):
         tail = "\n".join(failure.strip().splitlines()[-8:])
         raise SetupError(cause(failure) or f"{tail}\nInstalling failed. Start again, or see what the doctor says.")
 
 
-def find_pip():
+def find_pip() -> list[str]:
     """Return the command of a pip that installs into .venv, which has none yet."""
     outside = [sys.executable, "-m", "pip", "--python", PYTHON]  # before pip 22.3 there was no --python
     if not run(*outside, "--version"):
@@ -157,13 +152,13 @@ def find_pip():
     return [PYTHON, str(VENV / wheel["filename"] / "pip")]
 
 
-def run(*command):
+def run(*command: str) -> str:
     """Run a command, its last line shown while it goes on. Returns "" or, if it failed, what it printed."""
     output, width, shown = "", shutil.get_terminal_size().columns - 1, sys.stdout.isatty()
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": ROOT}
+    ends: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        with subprocess.Popen(command, encoding="utf-8", errors="replace", **options) as child:
-            for line in child.stdout:
+        with subprocess.Popen(command, cwd=ROOT, encoding="utf-8", errors="replace", **ends) as child:
+            for line in child.stdout or ():
                 output += line
                 if shown:
                     print(line.strip()[:width].ljust(width), end="\r", file=sys.stderr)
@@ -174,6 +169,11 @@ def run(*command):
     return (output or f"exit status {child.returncode}") if child.returncode else ""
 
 
-def cause(failure):
+def cause(failure: str) -> str:
     """Turn what a failed install said into a sentence that says what to do, if it is a failure that is known here."""
     return next((sentence for said, sentence in CAUSES.items() if re.search(said, failure, re.IGNORECASE)), "")
+
+
+def has_display() -> bool:
+    """Whether JupyterLab may open a browser. Without a display a text browser could open here, in the terminal."""
+    return not sys.platform.startswith("linux") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))

@@ -223,7 +223,7 @@ def test_the_state_of_the_environment(course, monkeypatch):
     monkeypatch.setattr(setup, "is_ready", lambda: False)
     assert says(doctor.environment)[0].startswith("note there is no .venv yet")
     (course / ".venv").mkdir()
-    assert says(doctor.environment)[0].endswith("The next start mends it: python3 -m s02_tool_use")
+    assert says(doctor.environment)[0].endswith("The next start repairs it: python3 -m s02_tool_use")
     monkeypatch.setattr(setup, "is_ready", lambda: True)
     assert says(doctor.environment)[0].startswith("ok the environment is complete")
 
