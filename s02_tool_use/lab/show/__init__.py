@@ -5,7 +5,7 @@ from ... import lazily
 _HOME = {
     "show_diff": "messages",
     "show_messages": "messages",
-    "show_source": "messages",
+    "show_source": "source",
     "show_table": "table",
 }
 

@@ -1,13 +1,10 @@
-"""Draws what the course is about: a conversation, what changed in it, the source of a function.
-
-Everything is a Page: HTML for the notebook, the same as text for the tests. Left out: what moves (widgets.py).
-"""
+"""Draws what the course is about: a conversation, and what changed in it. What moves is in widgets/."""
 
 import difflib
 from typing import Any
 
 from .. import conversation
-from . import page, rows, source
+from . import page, rows
 from .page import Page, badge, bar, code, escape
 
 CONTEXT = 3  # lines around a change
@@ -25,30 +22,31 @@ def show_messages(messages: Any) -> Page:
         return Page("No messages yet.", "No messages yet.")
     labels, waits = rows.labels_of(messages), conversation.waiting(messages)
     problem = conversation.judge(request)
-    text, html = [], []
+    drawn = []  # (text, HTML) of each message
     for index, message in enumerate(messages):
-        role = message.get("role", "(no role)") if isinstance(message, dict) else ""
-        text.append(f"{index} {role}")
-        inside = [f"<b>{index} {escape(role)}</b>"]
+        head = f"{index} {_role(message)}"
         found = [(_row_text(row), _row_html(row)) for row in rows.rows(message, labels, waits)]
         if problem is not None and problem.message_index == index:  # below its block, or at the end of its message
             block = problem.block_index
             found.insert(block + 1 if block is not None and block < len(found) else len(found), _refusal(problem))
-        text += [line for line, _ in found]
-        html.append(f'<div style="margin-bottom:8px">{"".join(inside + [drawn for _, drawn in found])}</div>')
+        inside = "".join(html for _, html in found)
+        html = f'<div style="margin-bottom:8px"><b>{escape(head)}</b>{inside}</div>'
+        drawn.append(("\n".join([head, *(text for text, _ in found)]), html))
     if problem is not None and problem.message_index not in range(len(messages)):
-        text.append(_refusal(problem)[0])
-        html.append(_refusal(problem)[1])
+        drawn.append(_refusal(problem))
     last = rows.counts(messages)
-    return Page("\n".join([*text, last]), "".join(html) + f"<i>{last}</i>")
+    texts, pieces = zip(*drawn, (last, f"<i>{last}</i>"), strict=True)
+    return Page("\n".join(texts), "".join(pieces))
+
+
+def _role(message):
+    return str(message.get("role", "(no role)")) if isinstance(message, dict) else ""
 
 
 def _row_text(row):
     head = f"{row.head} [{row.note}]" if row.note else row.head
     body = page.first_lines(row.body)
-    if not body:
-        return _indent(head)
-    return _indent(f"{head}:\n{body}" if "\n" in body else f"{head}: {body}")
+    return _indent(head + (":\n" if "\n" in body else ": ") + body if body else head)
 
 
 def _indent(text):
@@ -57,13 +55,15 @@ def _indent(text):
 
 def _row_html(row):
     colour = _colour(row.label)
-    parts = [badge(row.label, colour)] if row.label else []
-    parts += [escape(row.kind)]
-    parts += [f"<b>{escape(row.name)}</b>"] if row.name else []
-    parts += [f'<span style="opacity:.75">{escape(row.id)}</span>'] if row.id else []
-    parts += [badge(row.note, page.RED if row.error else page.GREY)] if row.note else []
+    parts = (
+        row.label and badge(row.label, colour),
+        escape(row.kind),
+        row.name and f"<b>{escape(row.name)}</b>",
+        row.id and f'<span style="opacity:.75">{escape(row.id)}</span>',
+        row.note and badge(row.note, page.RED if row.note == "is_error" else page.GREY),
+    )
     body = code(row.body, prose=row.kind in ("text", "thinking")) if row.body else ""
-    return bar(" ".join(parts) + body, colour)
+    return bar(" ".join(filter(None, parts)) + body, colour)
 
 
 def _colour(label):
@@ -87,20 +87,19 @@ def show_diff(before: object, after: object) -> Page:
         old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
         verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
     text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new)] or ["No difference."]
-    html = [_changed_line(line) for line in text]
-    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{"".join(html)}</div>'
+    html = "".join(map(_changed_line, text))
+    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{html}</div>'
     for name, problem in verdicts:
-        head = f"{name}: " + ("the API accepts it" if problem is None else f"{problem.status} {problem.message}")
-        text.append(head)
-        drawn += bar(escape(head), page.GREEN if problem is None else page.RED)
+        said = "the API accepts it" if problem is None else f"{problem.status} {problem.message}"
+        text.append(f"{name}: {said}")
+        drawn += bar(escape(text[-1]), page.GREEN if problem is None else page.RED)
     return Page("\n".join(text), drawn)
 
 
 def _changes(old, new):
     """(mark, line) for each line that changed, with CONTEXT lines around it; marks are "-", "+" and " "."""
     seen = 0
-    groups = difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)
-    for group in groups:
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
         yield from _left_out(group[0][1] - seen)
         for _, start, end, new_start, new_end in group:
             same = old[start:end] == new[new_start:new_end]
@@ -122,13 +121,4 @@ def _changed_line(line):
 
 def _lines(message, labels):
     """A message as lines that can be compared: no numbers, which would change with every message put in before."""
-    role = message.get("role", "(no role)") if isinstance(message, dict) else ""
-    return [str(role), *"\n".join(_row_text(row) for row in rows.rows(message, labels)).split("\n")]
-
-
-def show_source(*things: object) -> Page:
-    """Show the source of functions, classes or tables of the package, and the file in which each stands."""
-    found = [source.of(thing) for thing in things]
-    text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)
-    html = "".join(f'<div style="opacity:.75">{escape(where)}</div>{source.drawn(lines)}' for where, lines in found)
-    return Page(text, html)
+    return [_role(message), *"\n".join(_row_text(row) for row in rows.rows(message, labels)).split("\n")]

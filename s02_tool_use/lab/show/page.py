@@ -11,11 +11,8 @@ from ..client.faults import as_number, printable, shorten
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
 RED, GREEN, GREY = "#cf222e", "#1a7f37", "#656d76"
 
-FOLD_LINES, WIDTH_CHARACTERS = (
-    12,
-    100,
-)  # lines that are shown before the rest folds, and how many characters make a line
-MOST_CHARACTERS = 20_000  # characters of one text that go into a notebook at all: it has to stay small
+FOLD_LINES, WIDTH_CHARACTERS = 12, 100  # lines that are shown before the rest folds, and what makes a long one
+MOST_CHARACTERS = 20_000  # of one text that go into a notebook at all: it has to stay small
 
 
 class Page:
@@ -60,9 +57,8 @@ def code(text: str, fold: int = FOLD_LINES, prose: bool = False) -> str:
     block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST_CHARACTERS))}</div>'
     if is_short(text, fold):
         return block
-    return (
-        f"<details><summary><code>{escape(text.split(chr(10), 1)[0][:80])}</code> ... {size}</summary>{block}</details>"
-    )
+    first = escape(text.split("\n", 1)[0][:80])
+    return f"<details><summary><code>{first}</code> ... {size}</summary>{block}</details>"
 
 
 def is_short(text: str, fold: int = FOLD_LINES) -> bool:

@@ -20,7 +20,6 @@ class Row:
     name: str = ""  # of the tool
     id: str = ""
     note: str = ""  # what a reader should not miss: is_error, or that a result is still to come
-    error: bool = False
 
     @property
     def head(self):
@@ -64,9 +63,8 @@ def _row(block, labels, waits):
         note = "waits for its result" if id in waits else ""
         return Row(kind, arguments(block.get("input")), labels.get(id, "?"), str(block.get("name")), id, note)
     if kind == "tool_result":
-        id, error = str(block.get("tool_use_id")), block.get("is_error") is True
-        body = inner(block.get("content", "")).removesuffix("\n")
-        return Row(kind, body, labels.get(id, "?"), id=id, note="is_error" if error else "", error=error)
+        id, note = str(block.get("tool_use_id")), "is_error" if block.get("is_error") is True else ""
+        return Row(kind, inner(block.get("content", "")).removesuffix("\n"), labels.get(id, "?"), id=id, note=note)
     return Row(kind, inner(block))
 
 

@@ -1,4 +1,4 @@
-"""The source of a function, class or table, and a drawing of it."""
+"""Draws the source of functions, classes and tables."""
 
 import ast
 import inspect
@@ -7,30 +7,36 @@ import sysconfig
 import textwrap
 from pathlib import Path
 
-from . import page
+from .page import COLOURS, GREY, Page, escape
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def of(thing: object) -> tuple[str, str]:
+def show_source(*things: object) -> Page:
+    """Show the source of functions, classes or tables of the package, and the file in which each stands."""
+    found = [_of(thing) for thing in things]
+    text = "\n\n".join(f"# {where}\n{lines}" for where, lines in found)
+    drawn = (f'<div style="opacity:.75">{escape(where)}</div>{_drawn(lines)}' for where, lines in found)
+    return Page(text, "".join(drawn))
+
+
+def _of(thing: object) -> tuple[str, str]:
     """(file, source text) of a function, class or module, or of a table that a module of the package defines."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing):
         try:
-            return where(inspect.getsourcefile(thing)), textwrap.dedent(inspect.getsource(thing)).rstrip()
+            return _where(inspect.getsourcefile(thing)), textwrap.dedent(inspect.getsource(thing)).rstrip()
         except (OSError, TypeError):  # built in, or typed into a prompt that keeps no source
             raise ValueError(f"There is no Python source of {getattr(thing, '__name__', 'this')} to show.") from None
-    for module in list(sys.modules.values()) if isinstance(thing, (dict, list, tuple, set)) else []:
-        if getattr(module, "__name__", "").partition(".")[0] != "s02_tool_use":
-            continue
+    ours = [module for name, module in sys.modules.copy().items() if name.partition(".")[0] == "s02_tool_use"]
+    for module in ours if isinstance(thing, (dict, list, tuple, set)) else ():
         for name, value in vars(module).items():
             if value is thing and (text := _assignment(module, name)):
-                return where(module.__file__), text
-    raise ValueError(
-        f"There is no source of {type(thing).__name__} to show. Give a function, a class or a table of the package."
-    )
+                return _where(module.__file__), text
+    kind = type(thing).__name__
+    raise ValueError(f"There is no source of {kind} to show. Give a function, a class or a table of the package.")
 
 
-def where(file: str | None) -> str:
+def _where(file: str | None) -> str:
     """A source file as everybody has it: seen from the repository or from what is installed, else "this notebook"."""
     path = Path(file or "").resolve()
     for root in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), REPOSITORY):  # the inner ones first
@@ -49,7 +55,7 @@ def _assignment(module, name):
     return None
 
 
-def drawn(text: str) -> str:
+def _drawn(text: str) -> str:
     """`text` as HTML, by Pygments. Its colours are those of the page, readable on a light ground and on a dark one."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
@@ -57,12 +63,12 @@ def drawn(text: str) -> str:
     from pygments.style import Style
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-    blue, violet, green, pink, brown, _ = page.COLOURS
+    blue, violet, green, pink, brown, _ = COLOURS
 
     class Colours(Style):
         styles = {
-            Comment: f"italic {page.GREY}",
-            String.Doc: f"italic {page.GREY}",
+            Comment: f"italic {GREY}",
+            String.Doc: f"italic {GREY}",
             String: green,
             Number: brown,
             Keyword: f"bold {violet}",

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from . import page
-from .page import Page
+from .page import Page, escape
+
+# Each cell says its own ground and lines: the themes of Jupyter and of other pages have tables of their own.
+_STYLE = "border-bottom:1px solid rgba(128,128,128,.35);padding:3px 10px 3px 0;vertical-align:top;background:none;"
 
 
 def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
@@ -11,48 +13,32 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page
     cells = [[_cell(value) for value in row] for row in rows]
     for row in cells:
         if len(row) != len(head):
-            raise ValueError(
-                f"The table has {len(head)} columns, and a row has {len(row)} values: {[c.text for c in row]}"
-            )
-    return Page(_text(head, cells), _html(head, cells))
+            values = [page.text for page, _ in row]
+            raise ValueError(f"The table has {len(head)} columns, and a row has {len(row)} values: {values}")
+    texts = [list(map(str, head)), *([page.text.replace("\n", ", ") for page, _ in row] for row in cells)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    texts.insert(1, ["-" * width for width in widths])
+    sides = [["left"] * len(head)] * 2 + [[side for _, side in row] for row in cells]
+    names = _row("th", [(escape(name), "left") for name in head])
+    body = "".join(_row("td", [(page.html, side) for page, side in row]) for row in cells)
+    html = f'<table style="border-collapse:collapse;margin:4px 0">{names}{body}</table>'
+    return Page("\n".join(map(_line, texts, sides, [widths] * len(texts))), html)
 
 
 def _cell(value):
+    """(Page, side) of a value: numbers stand at the right."""
     if isinstance(value, Page):
-        return value
+        return value, "left"
     text = "" if value is None else str(value)
-    right = isinstance(value, (int, float)) and not isinstance(value, bool)
-    cell = Page(text, f'<span style="white-space:pre-wrap">{page.escape(text)}</span>')
-    cell.right = right
-    return cell
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return Page(text, f'<span style="white-space:pre-wrap">{escape(text)}</span>'), "right" if is_number else "left"
 
 
-def _text(head, cells):
-    texts = [list(map(str, head)), *([cell.text.replace("\n", ", ") for cell in row] for row in cells)]
-    widths = [max(len(row[i]) for row in texts) for i in range(len(head))]
-    lines = []
-    for number, row in enumerate(texts):
-        aligned = []
-        for i, text in enumerate(row):
-            right = number and getattr(cells[number - 1][i], "right", False)
-            aligned.append(text.rjust(widths[i]) if right else text.ljust(widths[i]))
-        lines.append("  ".join(aligned).rstrip())
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines)
+def _line(texts, sides, widths):
+    aligned = (str.rjust if side == "right" else str.ljust for side in sides)
+    return "  ".join(align(text, width) for align, text, width in zip(aligned, texts, widths, strict=True)).rstrip()
 
 
-def _html(head, cells):
-    # Each cell says its own side, ground and lines: the themes of Jupyter and of other pages have tables of their own.
-    line = "border-bottom:1px solid rgba(128,128,128,.35);padding:3px 10px 3px 0;vertical-align:top;background:none;"
-    names = "".join(f'<th style="{line}text-align:left">{page.escape(name)}</th>' for name in head)
-    body = ""
-    for row in cells:
-        sides = ("right" if getattr(cell, "right", False) else "left" for cell in row)
-        body += (
-            "<tr>"
-            + "".join(
-                f'<td style="{line}text-align:{side}">{cell.html}</td>' for cell, side in zip(row, sides, strict=True)
-            )
-            + "</tr>"
-        )
-    return f'<table style="border-collapse:collapse;margin:4px 0"><tr>{names}</tr>{body}</table>'
+def _row(tag, cells):
+    drawn = (f'<{tag} style="{_STYLE}text-align:{side}">{html}</{tag}>' for html, side in cells)
+    return f"<tr>{''.join(drawn)}</tr>"
