@@ -184,7 +184,7 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
         for delta in deltas:
             yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
         yield "content_block_stop", {"type": "content_block_stop", "index": index}
-    delta = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
+    delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
     usage = {"output_tokens": message["usage"]["output_tokens"]}  # the total so far, not what came since the last event
     yield "message_delta", {"type": "message_delta", "delta": delta, "usage": usage}
     yield "message_stop", {"type": "message_stop"}
@@ -208,7 +208,7 @@ def _opened(block, text):
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
     deltas = [{"type": kind, key: piece} for piece in ([""] if "input" in empty else []) + pieces]
     if "signature" in empty:
-        deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        deltas.append({"type": "signature_delta", "signature": block.get("signature", "")})
     return {**block, **empty}, deltas
 
 

@@ -162,11 +162,9 @@ def _answer(response, body, whole):
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
     answer = {"status": response.status_code, "headers": headers}
     if "text/event-stream" in headers.get("content-type", ""):
-        events = [parsed(data) for data in re.findall(r"(?m)^data: ?(.*)$", body)]
-        # What is not of the Messages API is left out.
-        events = [event for event in events if isinstance(event, dict) and isinstance(event.get("type"), str)]
-        answer["events"] = events
-        whole = whole or events[-1:] != [] and events[-1]["type"] in ("message_stop", "error")
+        data = map(parsed, re.findall(r"(?m)^data: ?(.*)$", body))  # what is not of the Messages API is left out
+        answer["events"] = [event for event in data if isinstance(event, dict) and isinstance(event.get("type"), str)]
+        whole = whole or any(event["type"] in ("message_stop", "error") for event in answer["events"][-1:])
     elif isinstance(message := parsed(body), dict):
         answer["response"] = message
     else:

@@ -21,8 +21,8 @@ from .recording import RecordingError, file_named, parsed, read, warn, without_k
 
 # Who answered in a recording, by `answered_by`; an endpoint needs no sentence.
 WHO = {
-    "rules": " No language model answered in it, rules did.",
-    "script": " No language model answered in it, the lines of a script did.",
+    "rules": "No language model answered in it, rules did.",
+    "script": "No language model answered in it, the lines of a script did.",
 }
 STARTS_OVER = "connect(replay=...) starts over."
 SHOWN_CHARACTERS = 50  # characters of a value that departs
@@ -50,11 +50,9 @@ class Replay:
         self.departures: list[str] = []
         self._known: set[tuple] = set()  # places that departed
         self._used, self._lock, self._at, self._told = 0, threading.Lock(), 0, False
-        self.said = f"Replay of a recording: {self.name}, {head['date'][:10]}, {_count(len(self.lines), 'request')}."
-        self.said += WHO.get(head["answered_by"], "")
-        if len(heads) > 1:
-            self.said += f" {self.path.name} holds {len(heads)} runs, this is the last one with requests."
-        self.said += f" {note}" if note else ""
+        said = f"Replay of a recording: {self.name}, {head['date'][:10]}, {_count(len(self.lines), 'request')}."
+        runs = f"{self.path.name} holds {len(heads)} runs, this is the last one with requests." if heads[1:] else ""
+        self.said = " ".join(filter(None, (said, WHO.get(head["answered_by"]), runs, note)))
 
     def attach(self, http_client: Any) -> None:
         """Let the first departure be said where the request was made: below its cell, not in the server's thread."""
@@ -141,13 +139,8 @@ def response_for(line: dict, request: Any) -> Response:
     if status is None:
         return Response(None, {}, [], whole=False)
     if streamed and status == 200 and body and body.get("type") == "message":
-        usual = {"stop_sequence": None, "stop_details": None, "container": None}
-        message = {**usual, **body, "usage": {"output_tokens": 0, **(body.get("usage") or {})}}
-        unsigned = {"type": "thinking", "signature": ""}
-        message["content"] = [
-            unsigned | block if block["type"] == "thinking" else block for block in body.get("content", [])
-        ]
-        events = [data for _, data in wire.stream_events(message)]
+        usage = {"output_tokens": 0, **(body.get("usage") or {})}
+        events = [data for _, data in wire.stream_events({"content": [], **body, "usage": usage})]
     if events is not None:
         headers = {**headers, "content-type": "text/event-stream; charset=utf-8"}
         return Response(status, headers, [wire.sse(event["type"], event) for event in events], whole)
@@ -204,8 +197,8 @@ def differences(recorded: list, sent: list) -> Iterator[tuple[tuple, Any, Any]]:
 
 
 def _differ(old, new, place, ids):
-    if place[-1:] in (("content",), ("system",)) and old and new:
-        old, new = _as_blocks(old, new), _as_blocks(new, old)
+    if place[-1:] in (("content",), ("system",)) and {type(old), type(new)} == {str, list} and old and new:
+        old, new = ([{"type": "text", "text": one}] if isinstance(one, str) else one for one in (old, new))
     if isinstance(old, list) and isinstance(new, list):
         old, new = dict(enumerate(old)), dict(enumerate(new))
     are_strings = isinstance(old, str) and isinstance(new, str)
@@ -222,19 +215,12 @@ def _differ(old, new, place, ids):
         yield place, old, new
 
 
-def _as_blocks(content, other):
-    """A string beside a list of blocks, as the list that means the same."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) and isinstance(other, list) else content
-
-
 def said(place: tuple, old: Any, new: Any) -> str:
     """A difference in one line."""
     if isinstance(old, str) and isinstance(new, str):  # from a little before the place where they part
         start = max(0, len(os.path.commonprefix([old, new])) - 20)
         old, new = (("..." if start else "") + text[start:] for text in (old, new))
     shown = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (old, new)]
-    before, after = (
-        printable(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...") for text in shown
-    )
+    shown = [printable(text[:SHOWN_CHARACTERS] + "..." * (len(text) > SHOWN_CHARACTERS)) for text in shown]
     where = ".".join(map(str, place)) or "its body"  # as the API writes it: messages.2.content
-    return f"{where}: recorded {before}, sent {after}"
+    return f"{where}: recorded {shown[0]}, sent {shown[1]}"

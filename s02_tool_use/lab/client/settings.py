@@ -146,11 +146,7 @@ def _what_is_wrong_with_address(value):
 
 def is_local(url: str) -> bool:
     """Whether an address is one of this machine."""
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return False
-    return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
+    return bool(re.match(r"(?i)https?://(?:[^/]*@)?(?:localhost|0\.0\.0\.0|127\.[\d.]+|\[::1\])(?::|/|$)", url))
 
 
 def host_of(url: object) -> str:
