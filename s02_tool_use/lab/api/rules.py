@@ -3,7 +3,8 @@
 First the fields of the request and of its blocks (shape.py); then, here, what they say together, and whether the
 messages make a conversation. Left out: what only the API's side can know, such as token counts and signatures.
 
-A new rule is a function here with its place in ORDER, a line in rules_table.py, and in the tests what it refuses.
+A new rule is a function that returns Found, where the API looks for it, a line in rules_table.py, and in the tests
+what it refuses.
 """
 
 from collections.abc import Callable, Iterator
@@ -103,6 +104,9 @@ class Conversation:
 Found = Iterator[tuple]  # (rule, message), and where there is one, message index and block index
 
 
+# ---- the rules, in the order of the API: each function from here on that returns Found
+
+
 def fields_that_fit(conversation: Conversation) -> Found:
     """T2. Where a list of models is given, the model is one of them. U10, U11. A tool that is forced is offered, and
     manual thinking is off. T10, T4. Thinking fixes the temperature, and no model writes more than it can. U12. The
@@ -127,24 +131,6 @@ def fields_that_fit(conversation: Conversation) -> Found:
     kinds = {block["type"] for _, _, block in conversation.spots} if profile.require_tools else set()
     if kinds & {"tool_use", "tool_result"} and not offered:
         yield "U12", "Requests which include `tool_use` or `tool_result` blocks must define tools."
-
-
-def within_limits(conversation: Conversation) -> Found:
-    """C8. At most four cache markers, counted over tools, system and messages. K7. What may be thought is less than
-    what may be written. T12. A container comes with the code execution tool.
-    """
-    request, tools = conversation.request, conversation.tools
-    system, thinking = request.get("system"), request.get("thinking", {})
-    blocks = [*tools, *(system if isinstance(system, list) else [])]
-    blocks += (part for _, _, block in conversation.spots for part in _parts(block))
-    markers = sum(block.get("cache_control") is not None for block in blocks)
-    if markers > 4:
-        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {markers}."
-    if thinking.get("type") == "enabled" and request["max_tokens"] <= thinking["budget_tokens"]:
-        yield "K7", "`max_tokens` must be greater than `thinking.budget_tokens`"
-    code = any(str(tool.get("type")).startswith("code_execution") for tool in tools)
-    if request.get("container") is not None and not code:
-        yield "T12", "Container identifier can only be provided when using the code execution tool"
 
 
 # ---- content
@@ -191,19 +177,7 @@ def _parts(block):
     return [block, *content] if isinstance(content, list) else [block]
 
 
-def right_role(conversation: Conversation) -> Found:
-    """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
-    today = conversation.profile.version >= "2026-10-21"
-    for i, j, block in conversation.spots:
-        role, kind = conversation.messages[i]["role"], block["type"]
-        if HOME.get(kind, role) != role and (today or kind != "document"):
-            rule = "C11" if kind == "document" else "P11"
-            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
-        if today and role == "user" and kind == "text" and block.get("citations"):
-            yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
-
-
-# ---- roles and ends
+# ---- roles
 
 
 def system_in_its_place(conversation: Conversation) -> Found:
@@ -226,40 +200,21 @@ def system_in_its_place(conversation: Conversation) -> Found:
         yield "R3", f"{text}; the directive-only form (content: [] with output_config) is accepted at any position", i
 
 
-def alternating(conversation: Conversation) -> Found:
-    """R4. The API itself joins neighbours of one role; endpoints that do not, refuse them."""
-    for i, (one, two) in enumerate(pairwise(conversation.messages)):
-        if one["role"] == two["role"] and not conversation.profile.combine:
-            role = one["role"]
-            text = f'roles must alternate between "user" and "assistant", but found multiple "{role}" roles in a row'
-            yield "R4", f"messages: {text}", i + 1
-
-
-def ends_with_the_user(conversation: Conversation) -> Found:
-    """R6. The models of today answer the user; only a turn that is paused on a server tool goes on by itself.
-    R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
-    """
-    last, final = len(conversation.messages) - 1, conversation.messages[-1]
-    if final["role"] != "assistant" or _ends_in(final, SERVER_RESULTS | {"server_tool_use"}):
-        return
-    if not conversation.profile.prefill:
-        text = "This model does not support assistant message prefill. The conversation must end with a user message."
-        yield "R6", text, last
-    spots = conversation.turns[-1][1]
-    for i, j, block in spots:
-        if block["type"] in THINKING and conversation.thinking == "disabled":
-            text = (
-                "When thinking is disabled, an `assistant` message in the final position cannot contain "
-                f"`{block['type']}`. To use thinking blocks, enable `thinking` in your request."
-            )
-            yield "K6", f"messages.{i}.content.{j}: {text}", i, j
-    if spots and spots[-1][2]["type"] == "text" and spots[-1][2]["text"] != spots[-1][2]["text"].rstrip():
-        yield "R7", "messages: final assistant content cannot end with trailing whitespace", last, spots[-1][1]
-
-
 def _ends_in(message, kinds):
     content = message["content"]
     return message["role"] == "assistant" and isinstance(content, list) and content and content[-1]["type"] in kinds
+
+
+def right_role(conversation: Conversation) -> Found:
+    """P11, C11. Calls and thinking are the assistant's; results are the user's, and since 2026-10-21 documents too."""
+    today = conversation.profile.version >= "2026-10-21"
+    for i, j, block in conversation.spots:
+        role, kind = conversation.messages[i]["role"], block["type"]
+        if HOME.get(kind, role) != role and (today or kind != "document"):
+            rule = "C11" if kind == "document" else "P11"
+            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
+        if today and role == "user" and kind == "text" and block.get("citations"):
+            yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
 
 
 # ---- calls and results
@@ -298,12 +253,7 @@ def _open_calls(spots, following):
     ]
     if open_calls:
         i, j, _ = open_calls[0]
-        text = (
-            "`tool_use` ids were found without `tool_result` blocks immediately after: "
-            f"{', '.join(name for _, _, name in open_calls)}. "
-            "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-        )
-        yield "P1", f"messages.{i}: {text}", i, j
+        yield "P1", WORDS["P1"].format(i, ", ".join(name for _, _, name in open_calls)), i, j
 
 
 def _stray_results(spots, before):
@@ -312,15 +262,9 @@ def _stray_results(spots, before):
     results = [(i, j, block["tool_use_id"]) for i, j, block in spots if block["type"] == "tool_result"]
     seen = set()
     for i, j, name in results:
-        if name in seen:
-            text = "each tool_use must have a single result. Found multiple `tool_result` blocks with id: " + name
-            yield "P6", f"messages.{i}.content.{j}: {text}", i, j
-        elif name not in calls:
-            text = (
-                f"unexpected `tool_use_id` found in `tool_result` blocks: {name}. "
-                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-            )
-            yield "P5", f"messages.{i}.content.{j}: {text}", i, j
+        if name in seen or name not in calls:
+            rule = "P6" if name in seen else "P5"
+            yield rule, WORDS[rule].format(i, j, name), i, j
         seen.add(name)
 
 
@@ -339,11 +283,7 @@ def server_pairs(conversation: Conversation) -> Found:
         elif kind in SERVER_RESULTS:
             name = block["tool_use_id"]
             if name not in calls or name in finished:
-                text = (
-                    f"unexpected `tool_use_id` found in `{kind}` blocks: {name}. "
-                    f"Each `{kind}` block must have a corresponding `server_tool_use` block before it."
-                )
-                yield "P14", f"messages.{i}.content.{j}: {text}", i, j
+                yield "P14", WORDS["P14"].format(i, j, kind, name), i, j
             finished.add(name)
     for (role, spots), (_, following) in pairwise(conversation.turns):
         for i, j, block in spots if role == "assistant" else ():
@@ -351,6 +291,15 @@ def server_pairs(conversation: Conversation) -> Found:
             if unfinished and any(other["type"] != "tool_result" for _, _, other in following):
                 text = "has no result yet: the next message may only hold `tool_result` blocks"
                 yield "P14", f"messages.{i}.content.{j}: `server_tool_use` {block['id']} {text}", i, j
+
+
+def alternating(conversation: Conversation) -> Found:
+    """R4. The API itself joins neighbours of one role; endpoints that do not, refuse them."""
+    for i, (one, two) in enumerate(pairwise(conversation.messages)):
+        if one["role"] == two["role"] and not conversation.profile.combine:
+            role = one["role"]
+            text = f'roles must alternate between "user" and "assistant", but found multiple "{role}" roles in a row'
+            yield "R4", f"messages: {text}", i + 1
 
 
 # ---- thinking
@@ -366,30 +315,18 @@ def thinking_comes_first(conversation: Conversation) -> Found:
             loop.append(spots[0])
     if conversation.thinking == "enabled" and loop and not {loop[0][2]["type"], loop[-1][2]["type"]} & THINKING:
         i, j, block = loop[0]
-        text = (
-            f"Expected `thinking` or `redacted_thinking`, but found `{block['type']}`. When `thinking` is enabled, "
-            "a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
-            "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-            "requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
-        )
-        yield "K1", f"messages.{i}.content.{j}.type: {text}", i, j
+        yield "K1", WORDS["K1"].format(i, j, block["type"]), i, j
 
 
 def thinking_is_untouched(conversation: Conversation) -> Found:
     """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
     latest = max((spots[0][0] for role, spots in conversation.turns if role == "assistant" and spots), default=0)
     for i, j, block in conversation.spots:
-        if block["type"] != "thinking" or conversation.profile.unsigned_thinking:
-            continue
-        forged = conversation.profile.forged and conversation.profile.forged(block)
-        if forged and i >= latest:
-            text = (
-                "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
-                "These blocks must remain as they were in the original response."
-            )
-            yield "K2", f"messages.{i}.content.{j}: {text}", i, j
-        elif forged or not block["signature"]:
-            yield "K3", f"messages.{i}.content.{j}: Invalid `signature` in `thinking` block", i, j
+        if block["type"] == "thinking" and not conversation.profile.unsigned_thinking:
+            forged = conversation.profile.forged and conversation.profile.forged(block)
+            if forged or not block["signature"]:
+                rule = "K2" if forged and i >= latest else "K3"
+                yield rule, WORDS[rule].format(i, j), i, j
 
 
 def thinking_is_not_last(conversation: Conversation) -> Found:
@@ -400,20 +337,43 @@ def thinking_is_not_last(conversation: Conversation) -> Found:
             yield "K5", f"messages.{i}: The final block in an assistant message cannot be `{block['type']}`.", i, j
 
 
-ORDER = (
-    fields_that_fit,
-    right_pictures,
-    has_content,
-    has_text,
-    system_in_its_place,
-    right_role,
-    own_id,
-    answered_at_once,
-    server_pairs,
-    alternating,
-    thinking_comes_first,
-    thinking_is_untouched,
-    thinking_is_not_last,
-    ends_with_the_user,
-    within_limits,
-)
+# ---- ends and limits
+
+
+def ends_with_the_user(conversation: Conversation) -> Found:
+    """R6. The models of today answer the user; only a turn that is paused on a server tool goes on by itself.
+    R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
+    """
+    last, final = len(conversation.messages) - 1, conversation.messages[-1]
+    if final["role"] != "assistant" or _ends_in(final, SERVER_RESULTS | {"server_tool_use"}):
+        return
+    if not conversation.profile.prefill:
+        text = "This model does not support assistant message prefill. The conversation must end with a user message."
+        yield "R6", text, last
+    spots = conversation.turns[-1][1]
+    for i, j, block in spots:
+        if block["type"] in THINKING and conversation.thinking == "disabled":
+            yield "K6", WORDS["K6"].format(i, j, block["type"]), i, j
+    if spots and spots[-1][2]["type"] == "text" and spots[-1][2]["text"] != spots[-1][2]["text"].rstrip():
+        yield "R7", "messages: final assistant content cannot end with trailing whitespace", last, spots[-1][1]
+
+
+def within_limits(conversation: Conversation) -> Found:
+    """C8. At most four cache markers, counted over tools, system and messages. K7. What may be thought is less than
+    what may be written. T12. A container comes with the code execution tool.
+    """
+    request, tools = conversation.request, conversation.tools
+    system, thinking = request.get("system"), request.get("thinking", {})
+    blocks = [*tools, *(system if isinstance(system, list) else [])]
+    blocks += (part for _, _, block in conversation.spots for part in _parts(block))
+    markers = sum(block.get("cache_control") is not None for block in blocks)
+    if markers > 4:
+        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {markers}."
+    if thinking.get("type") == "enabled" and request["max_tokens"] <= thinking["budget_tokens"]:
+        yield "K7", "`max_tokens` must be greater than `thinking.budget_tokens`"
+    code = any(str(tool.get("type")).startswith("code_execution") for tool in tools)
+    if request.get("container") is not None and not code:
+        yield "T12", "Container identifier can only be provided when using the code execution tool"
+
+
+ORDER = [thing for thing in list(globals().values()) if getattr(thing, "__annotations__", {}).get("return") == Found]

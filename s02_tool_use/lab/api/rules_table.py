@@ -99,7 +99,7 @@ RULES = {
     "K7": Rule("thinking is configured as the API knows it, with a budget below max_tokens", _PROBES),
 }
 
-# What is said of fields, where these are not pydantic's words. What is said of a conversation stands in rules.py.
+# What is said where the words are not pydantic's, and too long for a line of rules.py.
 WORDS = {
     "T3": "must be greater than or equal to 0",
     "T6": "at least one message is required",
@@ -116,4 +116,22 @@ WORDS = {
     "C3": "text content blocks must contain non-whitespace text",
     "C6": "content cannot be empty if `is_error` is true",
     "C7": "cache_control cannot be set for empty text blocks",
+    "P1": "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+    "P5": "messages.{}.content.{}: unexpected `tool_use_id` found in `tool_result` blocks: {}. "
+    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+    "P6": "messages.{}.content.{}: each tool_use must have a single result. "
+    "Found multiple `tool_result` blocks with id: {}",
+    "P14": "messages.{0}.content.{1}: unexpected `tool_use_id` found in `{2}` blocks: {3}. "
+    "Each `{2}` block must have a corresponding `server_tool_use` block before it.",
+    "K1": "messages.{}.content.{}.type: Expected `thinking` or `redacted_thinking`, but found `{}`. "
+    "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
+    "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. "
+    "To avoid this requirement, disable `thinking`. Please consult our documentation at "
+    "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
+    "K2": "messages.{}.content.{}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+    "modified. These blocks must remain as they were in the original response.",
+    "K3": "messages.{}.content.{}: Invalid `signature` in `thinking` block",
+    "K6": "messages.{}.content.{}: When thinking is disabled, an `assistant` message in the final position cannot "
+    "contain `{}`. To use thinking blocks, enable `thinking` in your request.",
 }

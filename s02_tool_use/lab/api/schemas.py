@@ -1,4 +1,4 @@
-"""What the API asks of a tool's input_schema (rules U4 to U6): that it is JSON Schema, and closed if it is strict."""
+"""What the API asks of a tool's input_schema (rules U4 and U6): that it is JSON Schema, and closed if it is strict."""
 
 import functools
 import importlib.util
@@ -9,18 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def is_union(schema: Any) -> bool:
-    """U5. Whether it offers a choice at its top."""
-    return isinstance(schema, dict) and bool(schema.keys() & {"oneOf", "allOf", "anyOf"})
-
-
-def is_json_schema(schema: dict) -> bool:
-    """U4. Whether it is JSON Schema of the draft 2020-12."""
-    return _is_json_schema(json.dumps(schema))
-
-
 @functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
-def _is_json_schema(text: str) -> bool:
+def is_json_schema(text: str) -> bool:
+    """U4. Whether it is the text of a JSON Schema of the draft 2020-12."""
     jsonschema = _jsonschema()
     patterns = jsonschema.FormatChecker(["regex"])  # that the API looks at other formats of a schema is not known
     try:

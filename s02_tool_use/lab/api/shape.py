@@ -6,6 +6,7 @@ must hold. What blocks mean to each other is rules.py, which imports this module
 """
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic_core import core_schema as core
 
 from ...history.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
 from .rules_table import RULES, WORDS
-from .schemas import is_closed, is_json_schema, is_union
+from .schemas import is_closed, is_json_schema
 
 # ---- the words of the tables. A field without a rule is under that of what it stands in
 
@@ -135,8 +136,14 @@ QUOTED_TAGS = (
 
 # ---- tools
 
-INPUT_SCHEMA = checked(record({"type": needed(one_of("object"))}, others="allow"), "U4", is_json_schema)
-INPUT_SCHEMA = checked(INPUT_SCHEMA, "U5", lambda schema: not is_union(schema), first=True)
+
+def _has_no_union(schema):
+    return not (isinstance(schema, dict) and schema.keys() & {"oneOf", "allOf", "anyOf"})
+
+
+INPUT_SCHEMA = record({"type": needed(one_of("object"))}, others="allow")
+INPUT_SCHEMA = checked(INPUT_SCHEMA, "U4", lambda schema: is_json_schema(json.dumps(schema)))
+INPUT_SCHEMA = checked(INPUT_SCHEMA, "U5", _has_no_union, first=True)
 CUSTOM = {
     "type": needed(),
     "cache_control": optional(MARKER, "C9"),
