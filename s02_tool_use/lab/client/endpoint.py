@@ -92,7 +92,7 @@ def _client(watcher, **options):
     """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
     import anthropic
 
-    logging.getLogger("anthropic._base_client").addFilter(_without_keys)
+    logging.getLogger("anthropic._base_client").addFilter(_cut_log)
     # No proxy may catch what stays on this machine.
     http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]))
     if watcher is not None:
@@ -103,7 +103,7 @@ def _client(watcher, **options):
     return client
 
 
-def _without_keys(record):
+def _cut_log(record):
     """A filter of the SDK's log: with ANTHROPIC_LOG=debug it holds each request as it is before the wall."""
     record.msg, record.args = cut(record.getMessage()), ()
     return True

@@ -33,7 +33,10 @@ def explain(error: BaseException, client: Any = None) -> str:
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
     causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
     names = {cls.__name__ for one in causes for cls in type(one).__mro__}
-    status, said, wait = getattr(error, "status_code", None), _said(error), _wait(error)
+    status, said = getattr(error, "status_code", None), _said(error)
+    seconds = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
+    wait = f"{seconds} seconds" if seconds.isdecimal() and seconds != "0" else "a moment"
+    wait = f"Wait {wait}, then send it again."
     at = f" at {host_of(client.base_url)}" if hasattr(client, "base_url") else ""
     if status == 200:  # the error came in the middle of a stream
         return f"The answer broke off: {said}. {wait}"
@@ -56,12 +59,6 @@ def _said(error):
     said = inner.get("message") if isinstance(inner, dict) else None
     text = printable(str(said or error)).strip().rstrip(".")
     return shorten(text.split("\n")[0], 300)
-
-
-def _wait(error):
-    seconds = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
-    wait = f"{seconds} seconds" if seconds.isdecimal() and seconds != "0" else "a moment"
-    return f"Wait {wait}, then send it again."
 
 
 # Control characters become their own pictures, so that they are seen and change nothing.

@@ -72,7 +72,12 @@ class Recorder:
         send = http_client.send
 
         def recorded(request, *, stream=False, **options):
-            call = self._call(request)
+            body = request.read().decode(errors="replace")
+            path = "/v1/" + request.url.path.partition("/v1/")[2].rstrip("/")
+            call = {"run": self.run, "n": next(self._numbers), "method": request.method, "path": path}
+            if retry := int(request.headers.get("x-stainless-retry-count", 0)):
+                call["retry"] = retry  # the SDK sent it again by itself
+            call["request"] = parsed(body) if body else None
             try:
                 response = send(request, stream=stream, **options)
             except BaseException as error:  # no answer, or none that came to its end
@@ -85,14 +90,6 @@ class Recorder:
             return response
 
         http_client.send = recorded
-
-    def _call(self, request):
-        body = request.read()
-        call = {"run": self.run, "n": next(self._numbers), "method": request.method}
-        call["path"] = "/v1/" + request.url.path.partition("/v1/")[2].rstrip("/")
-        if retry := int(request.headers.get("x-stainless-retry-count", 0)):
-            call["retry"] = retry  # the SDK sent it again by itself
-        return {**call, "request": parsed(body.decode(errors="replace")) if body else None}
 
     def keep(self, line: dict) -> None:
         """Append one line, without keys. What the system refuses is said once, and stops nothing."""
@@ -181,7 +178,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def _dumped(line):
-    # JSON writes half of a surrogate pair, which UTF-8 has not, as backslashreplace does.
+    # A lone surrogate, which UTF-8 has not, stands in JSON as backslashreplace writes it.
     return (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 
