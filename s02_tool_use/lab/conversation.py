@@ -1,7 +1,7 @@
 """A conversation read and judged: blocks, calls, what the API would refuse; and the histories that people reported.
 
 Takes SDK objects and dicts, whole histories and broken ones, and never fails on what is inside a list of messages.
-Left out: how one is drawn (show/rows.py) and how one is mended (messages.py).
+Left out: how one is drawn (show/rows.py) and how one is fixed (messages.py).
 """
 
 import itertools

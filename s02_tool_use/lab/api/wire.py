@@ -6,6 +6,7 @@ Pure functions, dict in and dict out; server.py puts them on a socket. Left out:
 import bisect
 import hashlib
 import hmac
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -64,14 +65,11 @@ def fill_blocks(content: list, request: dict) -> list[dict]:
     said = [message["content"] for message in request["messages"] if isinstance(message.get("content"), list)]
     history = [block for blocks in said for block in blocks if block["type"] == "tool_use"]
     used = {block.get("id") for block in [*history, *content]}
-    number = len(history)
+    free = (name for number in itertools.count(len(history) + 1) if (name := f"toolu_{number:02}") not in used)
     filled = []
     for block in content:
         if block["type"] == "tool_use":
-            call_id = block.get("id")
-            while call_id is None:
-                number += 1
-                call_id = f"toolu_{number:02}" if f"toolu_{number:02}" not in used else None
+            call_id = next(free) if block.get("id") is None else block["id"]
             given = {"id": call_id, "name": block["name"], "input": block.get("input", {})}
             block = {"type": "tool_use", **given, "caller": {"type": "direct"}}
         elif block["type"] == "thinking" and "signature" not in block:

@@ -44,8 +44,9 @@ def _role(message):
 
 
 def _row_text(row):
-    head = f"{row.head} [{row.note}]" if row.note else row.head
-    body = page.first_lines(row.body)
+    """`A tool_use bash (toolu_01): {"command": "ls"}`"""
+    parts = (row.label, row.kind, row.name, row.id and f"({row.id})", row.note and f"[{row.note}]")
+    head, body = " ".join(filter(None, parts)), page.first_lines(row.body)
     return _indent(head + (":\n" if "\n" in body else ": ") + body if body else head)
 
 

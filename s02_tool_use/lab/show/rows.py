@@ -21,12 +21,6 @@ class Row:
     id: str = ""
     note: str = ""  # what a reader should not miss: is_error, or that a result is still to come
 
-    @property
-    def head(self):
-        """The row without its body: `A tool_use bash (toolu_01)`."""
-        id = f"({self.id})" if self.id else ""
-        return " ".join(part for part in (self.label, self.kind, self.name, id) if part)
-
 
 def labels_of(*histories: list) -> dict[str, str]:
     """id -> A, B, ...: one label for each call, in the order of the calls. Several histories share their labels."""
