@@ -156,14 +156,20 @@ CUSTOM = {
     "input_examples": optional(items(OBJECT)),
     "strict": optional(FLAG),
 }
-# The tools that the API brings along. Only what they have in common is looked at.
-BUILT_IN = (
-    "bash_20250124 browser_toolset_20260801 code_execution_20250522 code_execution_20250825 code_execution_20260120 "
-    "code_execution_20260521 computer_toolset_20260801 memory_20250818 text_editor_20250124 text_editor_20250429 "
-    "text_editor_20250728 tool_search_tool_bm25 tool_search_tool_bm25_20251119 tool_search_tool_regex "
-    "tool_search_tool_regex_20251119 web_fetch_20250910 web_fetch_20260209 web_fetch_20260309 web_fetch_20260318 "
-    "web_search_20250305 web_search_20260209 web_search_20260318"
-).split()
+# The tools that the API brings along, by their versions. Only what they have in common is looked at.
+VERSIONS = {
+    "bash": ["20250124"],
+    "browser_toolset": ["20260801"],
+    "code_execution": ["20250522", "20250825", "20260120", "20260521"],
+    "computer_toolset": ["20260801"],
+    "memory": ["20250818"],
+    "text_editor": ["20250124", "20250429", "20250728"],
+    "tool_search_tool_bm25": ["", "20251119"],
+    "tool_search_tool_regex": ["", "20251119"],
+    "web_fetch": ["20250910", "20260209", "20260309", "20260318"],
+    "web_search": ["20250305", "20260209", "20260318"],
+}
+BUILT_IN = [f"{name}_{version}".rstrip("_") for name, versions in VERSIONS.items() for version in versions]
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 _CUSTOM = checked(record(CUSTOM, "U7"), "U6", lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]))
 TOOL = tagged({"custom": _CUSTOM, **dict.fromkeys(BUILT_IN, _BUILT_IN)}, "U7", tag_rule="U8")
