@@ -5,6 +5,7 @@ What a tool did to them stays done, whatever stage one goes back to.
 """
 
 import copy
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,10 @@ from ... import dispatch, loop, messages
 from .. import conversation
 from ..client import endpoint as clients
 from ..client import faults
+from .session import answered
 from .stages import (
+    ENDED,
+    SENT,
     TURNS_BEGIN,
     Stage,
     of_appended,
@@ -33,16 +37,13 @@ class Run:
 
     def __init__(self, client, model, history, **settings):
         """A live run: `history` ends with the user's turn, and is copied. `settings` are those of agent_steps."""
-        self.client, self.model, self.settings, self.saved = client, model, settings, False
+        self.client, self.model, self.settings, self.saved, self.at = client, model, settings, False, 0
         history = conversation.request_of(history)["messages"]
         if not history:
             raise ValueError("There are no messages: give a list that ends with a message of the user.")
         self._script = _script_of(client)
-        self.stages, self.at = (
-            [Stage("start", "Nothing has been sent yet.", history, base=history, lines=self._lines())],
-            0,
-        )
-        self._go_on_from(self.stage)
+        self.stages = [Stage("start", "Nothing has been sent yet.", history, base=history, lines=self._lines)]
+        self._stand_at(0)
 
     @classmethod
     def of(cls, history, client=None, model: str | None = None, **settings) -> "Run":
@@ -58,7 +59,7 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        return self.at == len(self.stages) - 1 and self.stage.kind in ("stop", "end")
+        return self.stage.kind in ENDED
 
     def back(self) -> None:
         """Look at the stage before. Nothing is undone."""
@@ -69,18 +70,33 @@ class Run:
         if self.at < len(self.stages) - 1:
             self.at += 1
         elif not self.ended:
-            self.stages.append(self._next())
-            self.at += 1
-            if self.stage.kind == "failed":
-                self._go_on_from(self.stage)
+            try:
+                self.stages.append(next(self._coming))
+                self.at += 1
+            except (Exception, KeyboardInterrupt) as error:
+                self.fail(error)
 
     def to_end(self, watch: Callable[[], object] = lambda: None) -> None:
         """Go on until the run ends or fails; `watch()` is called after each stage."""
-        failed = False
-        while not self.ended and not failed:
+        going = True
+        while going:
             self.forward()
-            failed = self.stage.kind == "failed" and self.at == len(self.stages) - 1
+            going = not (self.ended or self.at == len(self.stages) - 1 and self.stage.kind == "failed")
             watch()
+
+    def fail(self, error: BaseException) -> None:
+        """Put a stage at the end that says what went wrong, with an answer to each open call: from it, it can go on.
+
+        For who interrupts the thread of a run too: KeyboardInterrupt may come between two stages, and leave `forward`.
+        """
+        last = self.stages[-1]
+        if last.kind not in ENDED:
+            stopped = "Stopped. Forward goes on." if isinstance(error, KeyboardInterrupt) else ""
+            says = stopped or faults.explain(error, self.client) + " Forward tries again."
+            history = answered(last.messages, last.results) if last.reply else last.base
+            again = last.kind == "failed"
+            self.stages[len(self.stages) - again :] = [Stage("failed", says, history, base=history, lines=self._lines)]
+        self._stand_at(len(self.stages) - 1)
 
     def edit(self, text: str) -> None:
         """Put this JSON in the place of the reply or the result at this stage. What came after it is dropped."""
@@ -96,7 +112,7 @@ class Run:
             results = [*self.stage.results[:-1], new]
             stage = replace(self.stage, results=results, wire=new, says="Edited. " + of_result(new))
         self.stages[self.at :] = [stage]
-        self._go_on_from(stage)
+        self._stand_at(self.at)
 
     def fork(self) -> "Run":
         """A run of its own with the same past up to this stage, that goes on from here with the model."""
@@ -104,111 +120,68 @@ class Run:
             raise ValueError("This conversation was saved. Give the Stepper a client and a model to go on from here.")
         other = copy.copy(self)
         other.stages, other.saved = self.stages[: self.at + 1], False
-        other._go_on_from(other.stage)
+        other._stand_at(other.at)
         return other
 
     # The agent is one generator at a time. To go on from a stage, its turn is played again from what is recorded there.
 
-    def _go_on_from(self, stage):
-        begun = [index for index in range(self.at + 1) if self.stages[index].kind in TURNS_BEGIN]
-        self._skip = self.at - begun[-1]  # so many stages of this turn are known
-        self._steps, self._seen, self._recorded = None, [], stage
+    def _stand_at(self, at):
+        self.at = at
+        begun = max(index for index in range(at + 1) if self.stages[index].kind in TURNS_BEGIN)
+        self._coming = itertools.islice(self._play(self.stage), at - begun, None)  # so many of this turn are known
 
-    def _start(self):
-        stage, approve = self._recorded, self.settings.get("approve")
+    def _play(self, start):
+        """The stages from the beginning of the turn of `start` on: its reply is not asked for, its results not made."""
+        history, known, allowed = copy.deepcopy(start.base), copy.deepcopy(start.results), []
+        approve = self.settings.get("approve") or (lambda block: True)
 
-        def allowed(block):
-            if len(self._turn.results) < len(stage.results):
-                return "recorded"  # it is not run again: see _result
-            verdict = True if approve is None else approve(block)
-            self._turn.was_run = verdict is True
-            return verdict
+        def verdict(block):
+            if known:
+                return "recorded"
+            allowed.append(approve(block))
+            return allowed[-1]
 
-        if self._script and stage.lines is not None:
-            self._script._used = stage.lines  # a script goes on where it was at that stage
-        self._history = copy.deepcopy(stage.base)
-        self._turn = _KnownTurn(self._history)
-        client = _Once(stage.reply, self.client) if stage.reply else self.client
-        settings = {**self.settings, "approve": allowed}
-        self._steps = loop.agent_steps(client, self.model, self._history, **settings)
-
-    def _next(self):
-        try:
-            if self._steps is None:
-                self._start()
-            while True:
-                while not self._seen:
-                    self._seen = list(self._stages_of(next(self._steps)))
-                stage = self._seen.pop(0)
-                if not self._skip:
-                    return stage
-                self._skip -= 1
-        except (Exception, KeyboardInterrupt) as error:
-            self._steps.close()  # every call that was asked for has its answer now
-            stopped = isinstance(error, KeyboardInterrupt)
-            says = (
-                "Stopped. Forward goes on." if stopped else faults.explain(error, self.client) + " Forward tries again."
-            )
-            return Stage("failed", says, self._history, base=self._history, lines=self._lines())
-
-    def _stages_of(self, step):
-        """The stages that one step of agent_steps shows."""
-        history = self._history
-        if step.kind in ("request", "stop") and self._turn.results:
-            says = of_appended(len(self._turn.results))
-            yield Stage("appended", says, history, history[-1], base=history, lines=self._lines())
-        if step.kind == "request":
-            self._turn = _KnownTurn(history, step.data, self._lines())
-            repairs = []
-            messages.normalize_messages(
-                history, repairs=repairs
-            )  # as the loop did a moment ago, but this time it tells
-            for stage in request_stages(request_for(self.model, history, self.settings), step.data, repairs):
-                yield replace(stage, lines=self._lines())
-        elif step.kind == "reply":
-            says = "POST /v1/messages. The model reads this, and nothing else."
-            yield Stage("sent", says, self._turn.base, self._turn.request, base=self._turn.base, lines=self._turn.lines)
-            self._turn.reply = step.data.to_dict()
-            self._turn.reply["content"] = history[-1]["content"] if self._turn.reply["content"] else []
-            yield self._stage("reply", of_reply(self._turn.reply), self._turn.reply)
-        elif step.kind == "tool_use":
-            yield self._stage("lookup", of_lookup(step.data, self._handlers), step.data, step.data)
-        elif step.kind == "tool_result":
-            yield self._result(step.data)
-        elif step.kind == "stop":
-            yield Stage("stop", of_stop(step.data), history, base=history, lines=self._lines())
-
-    def _result(self, result):
-        number = len(self._turn.results)
-        if number < len(self._recorded.results):
-            result.clear()  # what is changed in place is what the loop sends
-            result.update(copy.deepcopy(self._recorded.results[number]))
-        self._turn.results.append(result)
-        block = conversation.calls([{"content": self._turn.reply["content"]}])[number]
-        kind = "refused"
-        if self._turn.was_run:
-            kind = "result" if block.get("name") in self._handlers else "unknown"
-        self._turn.was_run = False
-        return self._stage(kind, of_result(result), result, block)
-
-    def _stage(self, kind, says, wire, block=None):
-        turn = self._turn
-        return Stage(kind, says, self._history, wire, block, turn.base, turn.reply, turn.results, self._lines())
+        if self._script and start.lines is not None:
+            self._script._used = start.lines  # a script goes on where it was at that stage
+        client = _Once(start.reply, self.client) if start.reply else self.client
+        settings = {**self.settings, "approve": verdict, "stream": False}  # pieces of a text are no stages
+        turn, request = {}, {}
+        for kind, data in loop.agent_steps(client, self.model, history, **settings):
+            if kind in ("request", "stop") and turn.get("results"):
+                says = of_appended(len(turn["results"]))
+                yield Stage("appended", says, history, history[-1], base=history, lines=self._lines)
+            if kind == "request":
+                turn, request = {"base": list(history), "reply": None, "results": [], "lines": self._lines}, data
+                repairs = []
+                messages.normalize_messages(history, repairs=repairs)  # as the loop did, but this time it tells
+                built = request_for(self.model, history, self.settings)
+                yield from request_stages(built, request, repairs, self._lines)
+            elif kind == "reply":
+                yield Stage("sent", SENT, turn["base"], request, **turn)
+                reply = {**data.to_dict(), "content": history[-1]["content"] if data.content else []}
+                turn |= {"reply": reply, "lines": self._lines}
+                yield Stage("reply", of_reply(reply), history, reply, **turn)
+            elif kind == "tool_use":
+                yield Stage("lookup", of_lookup(data, self._handlers), history, data, data, **turn)
+            elif kind == "tool_result":
+                block = conversation.calls([turn["reply"]])[len(turn["results"])]
+                if known:
+                    data.clear()  # what is changed in place is what the loop sends
+                    data.update(known.pop(0))
+                turn["results"].append(data)
+                ran = allowed.pop() is True if allowed else False
+                kind = ("result" if block.get("name") in self._handlers else "unknown") if ran else "refused"
+                yield Stage(kind, of_result(data), history, data, block, **turn)
+            elif kind == "stop":
+                yield Stage("stop", of_stop(data), history, base=history, lines=self._lines)
 
     @property
     def _handlers(self):
         return self.settings.get("handlers", dispatch.TOOL_HANDLERS)
 
+    @property
     def _lines(self):
         return self._script._used if self._script else None
-
-
-class _KnownTurn:
-    """What is known of the turn that is going on."""
-
-    def __init__(self, history, request=None, lines=None):
-        self.base, self.request, self.lines = copy.deepcopy(history), request, lines
-        self.reply, self.results, self.was_run = None, [], False
 
 
 class _Once:

@@ -208,7 +208,7 @@ class _ChatTurn:
         with self.session._lock:
             if self.session._turn is not self:
                 return
-            history = _answered(self.messages, self.results)
+            history = answered(self.messages, self.results)
             # What nothing answered is taken back, so that it can be asked again without being there twice.
             self.session.messages = history if len(history) > self.before + 1 else history[: self.before]
             self.session._turn, self.ending = None, (reason, sentence)
@@ -216,7 +216,7 @@ class _ChatTurn:
         self.over.set()
 
 
-def _answered(history, results):
+def answered(history, results):
     """The history with an answer for every call of its last message."""
     known = {result["tool_use_id"]: result for result in results}
     last = history[-1:] if history[-1]["role"] == "assistant" else []

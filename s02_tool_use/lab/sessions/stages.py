@@ -29,8 +29,10 @@ KINDS = {  # what has just happened
     "end": "end of the saved list",
 }
 TURNS_BEGIN = ("start", "user", "appended", "failed")  # from these the loop builds a new request
+ENDED = ("stop", "end")
 OURS = ("approve", "handlers", "max_turns", "stream")  # settings of the loop that are no part of a request
 
+SENT = "POST /v1/messages. The model reads this, and nothing else."
 ENDS = {
     "end_turn": "the reply asks for no tool, so there is nothing more to do",
     "max_turns": "it has asked often enough",
@@ -79,14 +81,14 @@ def request_for(model, history, settings):
     return request | {key: value for key, value in settings.items() if key not in OURS} | {"messages": history}
 
 
-def request_stages(built, sent, repairs):
+def request_stages(built, sent, repairs, lines=None):
     """Two stages: what the program has, and what becomes of it."""
     names = ", ".join(tool.get("name", "?") for tool in built.get("tools") or ()) or "none"
     history = built["messages"]
     says = f"The program puts together what it has: the system prompt, the tools ({names}) and its list of messages."
-    yield Stage("built", says, history, built, base=history)
+    yield Stage("built", says, history, built, base=history, lines=lines)
     says = "Repaired: " + "; ".join(repairs) + "." if repairs else "Nothing to repair: the list goes out as it is."
-    yield Stage("normalised", says, sent["messages"], sent, base=history)
+    yield Stage("normalised", says, sent["messages"], sent, base=history, lines=lines)
 
 
 def of_reply(reply):

@@ -60,7 +60,7 @@ class Panel(ipywidgets.VBox):
     # Work that takes time
 
     def work(self, function, then, draw):
-        """Run `function()` in a thread, then `then(its value)` in the loop. `draw()` shows that `busy` has changed."""
+        """Run `function()` in a thread, then `then(its Job)` in the loop. `draw()` shows that `busy` has changed."""
         if self.busy:
             raise ValueError("This is still at work: wait for it, or press Stop.")
         self.busy = True
@@ -70,7 +70,7 @@ class Panel(ipywidgets.VBox):
             self.busy = False
             if job.error is not None:
                 self.complain(sentence_for(job.error))
-            then(job.value)
+            then(job)
             draw()
 
         self._job = Job(function, lambda job: self.post(finish, job))

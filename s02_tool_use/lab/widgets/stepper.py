@@ -130,7 +130,11 @@ class Stepper(Panel):
             move()  # it is there already
             self._draw()
         else:
-            self.work(move, lambda value: None, self._draw)  # a request or a tool may take its time
+            self.work(move, self._went, self._draw)  # a request or a tool may take its time
+
+    def _went(self, job):
+        if isinstance(job.error, KeyboardInterrupt):  # Stop came between two stages
+            self.run.fail(job.error)
 
     # What is shown
 

@@ -72,11 +72,11 @@ class ToolBench(Panel):
         else:
             arguments = forms.input_of(self._chosen, {name: part.value for name, part in self.fields.items()})
         block = forms.call_of(self._chosen, arguments, self._runs + 1)
-        self.work(lambda: dispatch.run_tool(block, self.handlers), lambda result: self._ran(block, result), self._draw)
+        self.work(lambda: dispatch.run_tool(block, self.handlers), lambda job: self._ran(block, job), self._draw)
 
-    def _ran(self, block, result):
-        if result is not None:  # None: it was stopped
-            self.block, self.result = block, result
+    def _ran(self, block, job):
+        if job.error is None:  # else it was stopped
+            self.block, self.result = block, job.value
             self._runs += 1
 
     def _draw(self):

@@ -155,6 +155,19 @@ def test_a_fork_calls_no_handler_for_what_it_knows(run):
     assert paths == ["a.txt", "a.txt"]
 
 
+@pytest.mark.parametrize("kind", ["lookup", "result", "appended"])
+def test_the_calls_of_later_turns_run_in_a_fork(run, workspace, kind):
+    (workspace / "b.txt").write_text("other\n")
+    forked = at(ended(run([*ONE_CALL[:1], call("read_file", path="b.txt"), "Done."])), kind).fork()
+    assert ended(forked).stage.messages[3]["content"][0]["input"] == {"path": "b.txt"}
+    assert "other" in forked.stage.messages[4]["content"][0]["content"]
+
+
+def test_a_fork_goes_on_where_the_answers_are_streamed(run):
+    walked = ended(run(ONE_CALL, stream=True))
+    assert kinds(ended(at(walked, "result").fork())) == kinds(walked)
+
+
 def test_a_fork_leaves_the_run_that_it_comes_from_as_it_was(run):
     walked = ended(run(ONE_CALL))
     stages = list(walked.stages)
@@ -242,6 +255,21 @@ def test_a_stop_in_the_middle_of_a_tool_leaves_every_call_answered(scripted, wor
     assert walked.stage.kind == "failed"
     assert walked.stage.messages[-1]["content"][0]["content"] == "(cancelled)"
     assert kinds(ended(walked))[-1] == "stop"
+
+
+@pytest.mark.parametrize("kind", ["start", "built", "normalised", "sent", "reply", "lookup", "result", "appended"])
+def test_a_run_that_was_interrupted_between_two_stages_goes_on_with_every_call_answered(run, kind):
+    walked = run([TWO_CALLS[0], "Go on."])
+    while walked.stage.kind != kind:
+        walked.forward()
+    for _ in range(2):
+        walked.fail(KeyboardInterrupt())
+    assert [stage.kind for stage in walked.stages].count("failed") == 1
+    calls = [m["content"] for m in walked.stage.messages if m["role"] == "assistant"]
+    results = [m["content"] for m in walked.stage.messages[2:]]
+    assert [len(content) for content in results] == [len(content) for content in calls]
+    assert "Stopped. Forward goes on." in walked.stage.says
+    assert ended(walked).stage.kind == "stop"
 
 
 # ---- saved conversations

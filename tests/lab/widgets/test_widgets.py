@@ -630,14 +630,25 @@ def test_without_a_kernel_ctrl_c_ends_what_a_click_has_begun(ctrl_c, scripted, w
     assert ended.wait(PATIENCE)
 
 
-def test_a_run_can_be_stopped_in_the_middle_of_a_tool_and_goes_on(stepper):
+@pytest.mark.parametrize("place", ["before a tool begins", "in the middle of a tool"])
+def test_a_run_can_be_stopped_and_goes_on(stepper, place):
+    there = threading.Event()
+
+    def endless():
+        while True:
+            there.set()
+
     async def main():
-        panel = stepper([call("bash", command="sleep 60"), "Go on."])
+        panel = stepper([call("glob", pattern="*"), "Go on."], handlers={"glob": lambda pattern: endless()})
+        forward = panel.run.forward
+        if place == "before a tool begins":
+            panel.run.forward = lambda: endless() if panel.run.stage.kind == "lookup" else forward()
         press(panel, "To the end ▶▶")
-        await until(lambda: panel.run.stage.kind == "lookup")
+        await until(there.is_set)
         press(panel, "Stop")
         await until(lambda: not panel.busy)
         assert "(cancelled)" in shown(panel)
+        panel.run.forward = forward
         press(panel, "To the end ▶▶")
         await until(lambda: "Go on." in shown(panel))
 
