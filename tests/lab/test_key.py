@@ -32,7 +32,7 @@ from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.recording import Recorder
 from s02_tool_use.lab.sessions.run import Run
 from s02_tool_use.lab.sessions.session import Session
-from s02_tool_use.lab.understudy.reply import Scripted, Understudy
+from s02_tool_use.lab.understudy import Scripted, Understudy
 
 KEY = "sk-ant-canary-0123456789-AbCdEfGh_xyz"
 FORMS = (KEY, KEY[:-4], KEY[4:], quote(KEY), base64.b64encode(KEY.encode()).decode()[:-3])

@@ -21,7 +21,7 @@ from s02_tool_use.lab import terminal
 from s02_tool_use.lab.api.rules import validate
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import faults
-from s02_tool_use.lab.understudy.reply import Scripted
+from s02_tool_use.lab.understudy import Scripted
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...calls.secrets import cut
 from ..api.server import Server
-from ..understudy.reply import Scripted, Understudy
+from ..understudy import Scripted, Understudy
 from . import settings
 from .recording import Recorder, RecordingError
 from .replay import Replay

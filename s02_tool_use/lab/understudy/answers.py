@@ -1,6 +1,5 @@
 """What the understudy says when it does not call a tool: who it is, what it can do, what is missing."""
 
-from .plans import shown
 from .toolbox import ABILITIES
 
 EXAMPLES = [
@@ -17,18 +16,16 @@ EXAMPLES = [
 
 def abilities(clause):
     """What it can do with the tools of this request, as examples."""
-    if clause.tools:
+    if clause.tools.tools:
         intro = clause.t("I understand requests such as:", "我能听懂这样的请求：")
     else:
         intro = clause.t(
             "This request offers me no tools, so I can only talk. With tools I understand requests such as:",
             "这个请求没有提供工具，所以我只能说话。有了工具，我能听懂这样的请求：",
         )
-    can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if not clause.tools or clause.tools.can(ability)]
-    own = [
-        clause.t(f"{name}: name it and what it needs", f"{name}：说出它的名字和参数")
-        for name in clause.tools.own_tools()
-    ]
+    can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if not clause.tools.tools or clause.tools.can(ability)]
+    name_it = clause.t(": name it and what it needs", "：说出它的名字和参数")
+    own = [f"{name}{name_it}" for name in clause.tools.own_tools()]
     return "\n- ".join([intro, *can, *own])
 
 
@@ -59,7 +56,7 @@ def not_understood(clause):
 def missing(clause, ability):
     """No tool that was offered can do it."""
     need = clause.t(*ABILITIES[ability].does)
-    if not clause.tools:
+    if not clause.tools.tools:
         return clause.t(
             f"I cannot look at your files: this request offers no tools. I would need one that {need}.",
             f"我看不到你的文件：这个请求没有提供工具。我需要一个能{need}的工具。",
@@ -77,16 +74,3 @@ def arguments_missing(clause, tool, names):
         f"The tool {tool} needs {names}, and I found no value for it in your message.",
         f"工具 {tool} 需要 {names}，但我在你的话里没有找到。",
     )
-
-
-def foreign_result(asked):
-    """The conversation holds a call that the understudy did not make: all it can do is to say what came back."""
-    name, result = asked.called[-1], asked.results[-1]
-    if asked.zh:
-        return f"{name} 的结果：{shown(result)}"
-    return f"{name} {'failed' if result.is_error else 'gave'}: {shown(result)}"
-
-
-def forbidden(asked, name):
-    """The user did not allow a call."""
-    return f"你没有允许 {name}，我就停在这里。" if asked.zh else f"You did not allow {name}, so I stop here."

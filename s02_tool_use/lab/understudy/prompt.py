@@ -10,19 +10,29 @@ if TYPE_CHECKING:
 LOOKED_AT = 2000  # characters in which patterns look for what is asked; what comes after is text to be written
 # Where a request ends and a second one begins: "write a.txt with the text hi, then read it".
 THEN = re.compile(r"\band then\b|\bafter that\b|(?<!and )\bthen\b|然后|接着|再(?=[读看运查写列改])", re.I)
+AND = re.compile(r"\s+and\s+(?!then\b)|\s*(?:并且|以及|同时|和)\s*", re.I)  # it ends a request only now and then
 QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|(?<!\w)'([^'\n]+)'(?!\w)|‘([^’]+)’")
 # A file name with an ending, perhaps in folders. Chinese letters may stand close around it, so \w and \b will not do.
 PATH = re.compile(
     r"(?<![A-Za-z0-9_À-ɏ./:@*-])(?:[A-Za-z0-9_À-ɏ.*-]+/)*[A-Za-z0-9_À-ɏ*-][A-Za-z0-9_À-ɏ.*-]*\.[A-Za-z][A-Za-z0-9]{0,7}"
     r"(?![A-Za-z0-9_/(])"
 )
-ANY_SCRIPT = re.compile(
-    r"(?:^|(?<=\s))([^\s，。；、：！？\"'`“”‘’]+\.[A-Za-z]\w{0,7})(?=[\s，。；、？]|$)"
-)  # stands alone
+# One in any script, if it stands alone.
+ANY_SCRIPT = re.compile(r"(?:^|(?<=\s))([^\s，。；、：！？\"'`“”‘’]+\.[A-Za-z]\w{0,7})(?=[\s，。；、？]|$)")
 BARE_NAMES = re.compile(r"(?<![A-Za-z0-9_./])(README|LICENSE|Makefile|Dockerfile|\.env|\.gitignore)(?![A-Za-z0-9_.])")
 
 
-class Clause:
+class Speaker:
+    """Who answers a prompt: in Chinese, if `zh`, or in English."""
+
+    zh: bool
+
+    def t(self, en: str, zh: str) -> str:
+        """The one of two texts that is in the language of the prompt."""
+        return zh if self.zh else en
+
+
+class Clause(Speaker):
     """One thing that was asked for: its words, the tools, and the language in which to answer."""
 
     def __init__(self, text: str, tools: "Toolbox", zh: bool, known_paths: Sequence[str] = ()):
@@ -30,10 +40,6 @@ class Clause:
         self.paths = paths_in(text)
         # "then read it": the file that was spoken of last.
         self.paths_or_known = self.paths or list(known_paths)[-1:]
-
-    def t(self, en: str, zh: str) -> str:
-        """The one of two texts that is in the language of the prompt."""
-        return zh if self.zh else en
 
     def has(self, pattern: str) -> re.Match | None:
         """The first place where a pattern stands in the clause, or None."""
@@ -47,8 +53,8 @@ def quoted(text: str) -> list[str]:
 
 def paths_in(text: str) -> list[str]:
     """The file names in a text, each once, in order: README.md, data/orders.csv, `名单.txt`."""
-    found = [(m.start(), m[0]) for m in PATH.finditer(text) if not m[0].lower().startswith(("e.g", "i.e"))]
-    found += [(m.start(), m[0]) for m in BARE_NAMES.finditer(text)]
+    plain = [*PATH.finditer(text), *BARE_NAMES.finditer(text)]
+    found = [(match.start(), match[0]) for match in plain if not match[0].lower().startswith(("e.g", "i.e"))]
     for match in (*QUOTED.finditer(text), *ANY_SCRIPT.finditer(text)):
         name = next(filter(None, match.groups()))
         if re.fullmatch(r"[^\s/]\S*\.[A-Za-z]\w{0,7}", name) and not any(path in name for _, path in found):
@@ -62,7 +68,7 @@ def speaks_chinese(text: str) -> bool:
     return bool(letters and "\u4e00" <= letters[0] <= "\u9fff")
 
 
-def cut_at_then(text: str) -> list[str]:
+def cut_up(text: str) -> list[str]:
     """The parts of a text and what stands between them, [part, between, part, ...]; never cut inside quotations."""
     held: list[str] = []
 
@@ -70,6 +76,6 @@ def cut_at_then(text: str) -> list[str]:
         held.append(match[0])
         return f"\0{len(held) - 1}\0"
 
-    parts = re.split(f"({THEN.pattern})", QUOTED.sub(hold, text[:LOOKED_AT]), flags=re.I)
+    parts = re.split(f"({THEN.pattern}|{AND.pattern})", QUOTED.sub(hold, text[:LOOKED_AT]), flags=re.I)
     parts = [re.sub("\0(\\d+)\0", lambda match: held[int(match[1])], part) for part in parts]
     return [*parts[:-1], parts[-1] + text[LOOKED_AT:]]

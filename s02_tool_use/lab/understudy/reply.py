@@ -9,15 +9,11 @@ import json
 import re
 from typing import Any
 
-from . import answers
 from .intents import plan_for
-from .plans import Plan
-from .prompt import paths_in, speaks_chinese
-from .scripted import Scripted
+from .plans import Plan, told
+from .prompt import Speaker, paths_in, speaks_chinese
 from .toolbox import Call, Result, Toolbox
 from .values import fitting
-
-__all__ = ["Scripted", "Understudy"]
 
 MAX_REPEATS = 3  # how often a call that was not run is asked for again
 _NOT_RUN = re.compile(r"\(cancelled\)|Not run\b")
@@ -46,15 +42,13 @@ class Understudy:
         if wanted and not calls:
             text = json.dumps(fitting(wanted["schema"], text), ensure_ascii=False)
         content = [*([{"type": "text", "text": text}] if text.strip() else []), *calls]
-        return {"content": [*thoughts(request.get("thinking") or {}, asked.zh), *content]}
-
-
-def thoughts(thinking: dict[str, Any], zh: bool) -> list[dict[str, Any]]:
-    """The thinking block of a request that turns thinking on."""
-    if thinking.get("type") != "enabled":
-        return []
-    said = "（这里没有模型在思考：替身按规则回答。）" if zh else "(No model thinks here: the understudy follows rules.)"
-    return [{"type": "thinking", "thinking": "" if thinking.get("display") == "omitted" else said}]
+        thinking = request.get("thinking") or {}
+        if thinking.get("type") == "enabled":
+            no = "(No model thinks here: the understudy follows rules.)"
+            thought = asked.t(no, "（这里没有模型在思考：替身按规则回答。）")
+            thought = "" if thinking.get("display") == "omitted" else thought
+            content = [{"type": "thinking", "thinking": thought}, *content]
+        return {"content": content}
 
 
 def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:
@@ -65,9 +59,10 @@ def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:
         while True:
             got, called = asked.results[done : done + len(wanted)], asked.called[done : done + len(wanted)]
             if called != [call["name"] for call in wanted[: len(called)]]:
-                return answers.foreign_result(asked), []
+                return told(asked, asked.called[-1], asked.results[-1], " "), []  # it can only say what came back
             if any(result.is_error and _FORBIDDEN.search(result) for result in got):
-                return answers.forbidden(asked, called[0]), []
+                say = f"You did not allow {called[0]}, so I stop here."
+                return asked.t(say, f"你没有允许 {called[0]}，我就停在这里。"), []
             if len(called) < len(wanted):  # if some were called one by one, the rest is asked for without a word
                 return "" if called else say, wanted[len(called) :]
             done += len(wanted)
@@ -76,7 +71,7 @@ def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:
         return end.value, []
 
 
-class Asked:
+class Asked(Speaker):
     """What the understudy needs of a conversation: what was asked for last, and what was called and came back since.
 
     `prompt` is what was asked for, `zh` whether in Chinese, `known_paths` the files that the prompts before it named.

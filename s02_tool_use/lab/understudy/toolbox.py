@@ -5,6 +5,7 @@ What no tool does, bash does, if it is offered. Tools that a learner added are f
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .prompt import Clause
@@ -12,19 +13,16 @@ from .values import arguments_for, fitting
 
 Call = dict[str, Any]  # {"type": "tool_use", "name", "input"}
 
-STANDARD = {"bash", "read_file", "write_file", "edit_file", "glob"}  # the course's own; any other is the learner's
-BUILT_IN: dict[str, Any] = {
-    "bash_20250124": {"properties": {"command": {}}}
-}  # its schema is known to both sides and is not sent
+# The schema of this one is known to both sides and is not sent.
+BUILT_IN: dict[str, Any] = {"bash_20250124": {"properties": {"command": {}}}}
 
 
 class Ability(NamedTuple):
     """Something that tools do. A new one is a row of ABILITIES."""
 
     names: tuple[str, ...]  # of tools that do it
-    values: dict[str, tuple[str, ...]]  # for each value that it takes the names under which a schema may ask for it
+    values: Mapping[str, tuple[str, ...]]  # for each value that it takes the names under which a schema may ask for it
     does: tuple[str, str]  # "I need a tool that ...", in English and in Chinese
-    described: str  # how a description says it: for a tool of another name, where bash is not offered
     in_bash: str = ""  # the command that does it, where only bash is offered
 
 
@@ -35,66 +33,24 @@ text = open(path, encoding="utf-8", newline="").read()
 assert text.count(old) == 1, f"the old text stands in {{path}} {{text.count(old)}} times"
 open(path, "w", encoding="utf-8", newline="").write(text.replace(old, new))
 END"""
-PATH: dict[str, tuple[str, ...]] = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
+PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
+TEXT = {"text": ("pattern", "text", "query", "regex", "search", "string")}
+CONTENT = {**PATH, "content": ("content", "text", "contents")}
+OLD, NEW = ("old_text", "old_str", "old_string", "old"), ("new_text", "new_str", "new_string", "new")
+EXCHANGE = {**PATH, "old_text": OLD, "new_text": NEW, "replace_all": ("replace_all",)}
+RUN = ("bash", "shell", "run_bash", "run_command", "execute_command")
+READ = ("read_file", "run_read", "read", "cat", "read_text_file")
+WRITE = ("write_file", "run_write", "write", "create_file")
+SEARCH = ("grep", "run_grep", "search", "search_files")
 ABILITIES = {
-    "run": Ability(
-        names=("bash", "shell", "run_bash", "run_command", "execute_command", "run_shell_command", "terminal"),
-        values={"command": ("command", "cmd")},
-        does=("runs commands", "运行命令"),
-        described=r"\b(runs?|execut\w+)\b.*\b(commands?|shell|bash|terminal)\b",
-    ),
-    "read": Ability(
-        names=("read_file", "run_read", "read", "cat", "open_file", "view_file", "read_text_file"),
-        values=PATH,
-        does=("reads files", "读文件"),
-        described=r"\breads?\b|\bcontents? of (a|the) file\b",
-        in_bash="cat {path}",
-    ),
-    "write": Ability(
-        names=("write_file", "run_write", "write", "create_file", "save_file"),
-        values={**PATH, "content": ("content", "text", "contents")},
-        does=("writes files", "写文件"),
-        described=r"\b(write|create|save)s?\b",
-        in_bash="printf '%s' {content} > {path}",
-    ),
-    "edit": Ability(
-        names=("edit_file", "run_edit", "edit", "replace_in_file", "str_replace"),
-        values={
-            **PATH,
-            "old_text": ("old_text", "old_str", "old_string", "old", "search"),
-            "new_text": ("new_text", "new_str", "new_string", "new", "replace"),
-            "replace_all": ("replace_all",),
-        },
-        does=("edits files", "改文件"),
-        described=r"\b(edit|replace)s?\b",
-    ),
-    "files": Ability(
-        names=("glob", "run_glob", "find_files", "glob_files"),
-        values={"pattern": ("pattern", "glob")},
-        does=("lists files", "列出文件"),
-        described=r"\b(glob|find|list)s?\b.*\bfiles?\b",
-    ),
-    "search": Ability(
-        names=("grep", "search", "run_grep", "search_files", "search_text", "find_text", "code_search"),
-        values={"text": ("pattern", "text", "query", "regex", "search", "needle", "string")},
-        does=("searches files", "搜索文件"),
-        described=r"\b(search|grep)(es)?\b.*\bfiles?\b",
-        in_bash="grep -rnIF -- {text} .",
-    ),
-    "count_lines": Ability(
-        names=("count_lines", "line_count", "wc", "lines"),
-        values=PATH,
-        does=("counts lines", "数行数"),
-        described=r"\bcounts?\b.*\blines\b",
-        in_bash="wc -l {path}",
-    ),
-    "count_words": Ability(
-        names=("count_words", "word_count", "words"),
-        values=PATH,
-        does=("counts words", "数单词"),
-        described=r"\bcounts?\b.*\bwords\b",
-        in_bash="wc -w {path}",
-    ),
+    "run": Ability(RUN, {"command": ("command", "cmd")}, ("runs commands", "运行命令")),
+    "read": Ability(READ, PATH, ("reads files", "读文件"), "cat {path}"),
+    "write": Ability(WRITE, CONTENT, ("writes files", "写文件"), "printf '%s' {content} > {path}"),
+    "edit": Ability(("edit_file", "run_edit", "edit", "str_replace"), EXCHANGE, ("edits files", "改文件"), EDIT),
+    "files": Ability(("glob", "run_glob", "find_files"), {"pattern": ("pattern", "glob")}, ("lists files", "列出文件")),
+    "search": Ability(SEARCH, TEXT, ("searches files", "搜索文件"), "grep -rnIF -- {text} ."),
+    "count_lines": Ability(("count_lines", "line_count"), PATH, ("counts lines", "数行数"), "wc -l {path}"),
+    "count_words": Ability(("count_words", "word_count"), PATH, ("counts words", "数单词"), "wc -w {path}"),
 }
 
 
@@ -134,9 +90,6 @@ class Toolbox:
         plain = {plain_name(name): name for name in reversed(self.tools)}
         self._by_name = plain | {name: name for name in self.tools}
 
-    def __bool__(self) -> bool:
-        return bool(self.tools)
-
     def can(self, ability: str) -> bool:
         """True if a tool, or bash, can do it."""
         values: dict[str, Any] = dict.fromkeys(("pattern", *ABILITIES[ability].values), "")
@@ -146,35 +99,17 @@ class Toolbox:
             return False
         return True
 
-    def call(self, ability: str, *, own: bool = True, **values: Any) -> Call:
-        """The call that does it. `own=False` passes over a learner's tool."""
+    def call(self, ability: str, **values: Any) -> Call:
+        """The call that does it: to a tool for it, else to bash, if that is offered. Raises Missing."""
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
-        names = [name for name in ABILITIES[ability].names if own or name in STANDARD]
-        if call := self._first_that_takes(
-            [self._by_name[name] for name in names if name in self._by_name], ability, asked
-        ):
-            return call
-        if ability != "run" and self.can("run"):
-            return self.call("run", command=_in_bash(ability, values))
-        described = re.compile(ABILITIES[ability].described, re.I | re.S)
-        names = [name for name, tool in self.tools.items() if own and described.search(_said_of(tool))]
-        if call := self._first_that_takes(names, ability, asked):
-            return call
-        if ability in ("count_lines", "count_words"):  # what was read can be counted
-            return self.call("read", path=values["path"])
-        raise Missing(ability)
-
-    def _first_that_takes(self, names: list[str], ability: str, values: dict[str, Any]) -> Call | None:
-        for name in names:
-            arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, values)
+        for name in (self._by_name[name] for name in ABILITIES[ability].names if name in self._by_name):
+            arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, asked)
             if arguments is not None:
                 return call_of(name, arguments)
-        return None
-
-    def does(self, ability: str, call: Call) -> bool:
-        """True if the call is to a tool whose own work this is, and not to bash or another way around."""
-        return plain_name(call["name"]) in ABILITIES[ability].names
+        if ability != "run" and self.can("run"):
+            return self.call("run", command=_in_bash(ability, values))
+        raise Missing(ability)
 
     # Tools of the learner's
 
@@ -182,13 +117,12 @@ class Toolbox:
         usual = {name for ability in ("run", "read", "write", "edit", "files") for name in ABILITIES[ability].names}
         return {name: tool for name, tool in self.tools.items() if plain_name(name) not in usual}
 
-    def fitting(self, text: str) -> str | None:
+    def named(self, text: str) -> str | None:
         """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
-        for name in self.own_tools():
-            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-                return name
-        words = _words(text)
-        return next((name for name in self.own_tools() if len(_words(name)) > 1 and _words(name) <= words), None)
+        words, own = _words(text), self.own_tools()
+        exact = [name for name in own if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+        spoken = [name for name in own if len(_words(name)) > 1 and _words(name) <= words]
+        return next(iter(exact + spoken), None)
 
     def described(self, text: str) -> str | None:
         """The learner's tool whose description shares most words with a request: two at least, or None."""
@@ -205,7 +139,7 @@ class Toolbox:
 
     def forced(self, prompt: str, zh: bool) -> Call:
         """The call when tool_choice demands one and no plan wants any, with whatever the prompt has for it."""
-        name = self.fitting(prompt) or self.described(prompt) or next(iter(self.tools))
+        name = self.named(prompt) or self.described(prompt) or next(iter(self.tools))
         schema = self.tools[name]["input_schema"]
         arguments = arguments_for(schema, Clause(prompt, self, zh))
         if plain_name(name) in ABILITIES["run"].names:  # the words of a prompt are not run as a program
@@ -218,24 +152,18 @@ def plain_name(name: str) -> str:
     return name.lower().rpartition("__")[2]
 
 
-def _said_of(tool: dict[str, Any]) -> str:
-    return f"{tool['name'].replace('_', ' ')}: {tool.get('description', '')}"
-
-
 def call_of(name: str, arguments: dict[str, Any]) -> Call:
     return {"type": "tool_use", "name": name, "input": arguments}
 
 
 def _in_bash(ability, values):
     """The command that does it, as a person would type it."""
-    if ability == "edit":
-        return EDIT.format(**values)
     safe = {name: shlex.quote(str(value)) for name, value in values.items()}
     if ability == "files":
         folder, pattern = safe["folder"] if values.get("folder") else ".", values["pattern"]
         name = f'"{pattern}"' if re.fullmatch(r"[\w.*-]+", pattern) else safe["pattern"]
         return f"find {folder} {'-type f' if pattern == '*' else f'-name {name}'} | sort"
-    return ABILITIES[ability].in_bash.format(**safe)
+    return ABILITIES[ability].in_bash.format(**values if ability == "edit" else safe)
 
 
 def _arguments(schema, names_of, values):

@@ -25,8 +25,8 @@ def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
         if isinstance(wanted, dict) and "enum" in wanted:
             value = next((option for option in wanted["enum"] if str(option).lower() in clause.text.lower()), None)
         elif kind in ("integer", "number") and numbers:
-            number = float(numbers.pop(0))
-            value = int(number) if kind == "integer" or number.is_integer() else number
+            value = float(numbers.pop(0))
+            value = int(value) if kind == "integer" or value.is_integer() else value
         elif kind == "boolean" and name in required:
             value = True
         elif kind == "array":
@@ -82,13 +82,11 @@ def fitting(schema: Any, text: str, root: Any = None, depth: int = 0) -> Any:
         return inner(found)
     if "const" in schema or schema.get("enum"):
         return schema["const"] if "const" in schema else schema["enum"][0]
-    for option in schema.get("anyOf") or schema.get("oneOf") or []:
-        if kind_of(option) != "null":
-            return inner({**schema, "anyOf": None, "oneOf": None, **option})
-    if schema.get("allOf"):
-        return inner(
-            {key: value for part in [schema, *schema["allOf"]] for key, value in part.items() if key != "allOf"}
-        )
+    options = [part for part in schema.get("anyOf") or schema.get("oneOf") or [] if kind_of(part) != "null"]
+    parts = [*options[:1], *(schema.get("allOf") or [])]
+    if parts:
+        rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
+        return inner({key: value for part in [rest, *parts] for key, value in part.items()})
     kind = kind_of(schema)
     if kind == "object":
         offered = schema.get("properties") or {}

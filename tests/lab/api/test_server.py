@@ -17,7 +17,7 @@ import pytest
 
 from s02_tool_use.lab.api import server as module
 from s02_tool_use.lab.api.server import Server
-from s02_tool_use.lab.understudy.reply import Scripted, Understudy
+from s02_tool_use.lab.understudy import Scripted, Understudy
 
 HELLO = [{"role": "user", "content": "Hello"}]
 ASKED = {"model": "m", "max_tokens": 500, "messages": HELLO}

@@ -21,7 +21,7 @@ from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import recording
 from s02_tool_use.lab.client.endpoint import connect
 from s02_tool_use.lab.client.recording import Recorder, RecordingError, RecordingWarning
-from s02_tool_use.lab.understudy.reply import Scripted
+from s02_tool_use.lab.understudy import Scripted
 
 HELLO = [{"role": "user", "content": "Hello"}]
 KEY = "sk-ant-api03-abcdef"

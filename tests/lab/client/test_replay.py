@@ -16,7 +16,7 @@ from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.recording import RecordingError
 from s02_tool_use.lab.client.replay import Departure, differences, message_of, response_for, said, without_retried
 from s02_tool_use.lab.sessions.run import Run
-from s02_tool_use.lab.understudy.reply import Scripted
+from s02_tool_use.lab.understudy import Scripted
 
 HELLO = [{"role": "user", "content": "Hello"}]
 CALL = {"type": "tool_use", "name": "read_file", "input": {"path": "tea.txt"}}
