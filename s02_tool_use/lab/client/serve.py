@@ -17,7 +17,7 @@ def main(argv=None):
     try:
         server = Server(Understudy(), port=port)
     except (OSError, OverflowError) as error:
-        sys.exit(f"Cannot listen on port {port}: {error}. Choose another --port, or 0 for a free one.")
+        sys.exit(f"Cannot listen on port {port}: {str(error).rstrip('.')}. Choose another --port, or 0 for a free one.")
     with server:
         print(server.url, flush=True)
         print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
