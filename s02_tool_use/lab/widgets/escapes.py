@@ -21,80 +21,42 @@ MOST_NAMES = 100  # names that a naive glob may find: a link to a folder above g
 SHOWN_NAMES = 6  # of them are shown
 DEADLINE_SECONDS = 2.0  # seconds for one search: a naive one may walk through the whole disk
 
-SUGGESTIONS = (
-    "notes.txt",
-    "../secret.txt",
-    "BASE/secret.txt",
-    "../work-evil/loot.txt",
-    "link.txt",
-    "door/secret.txt",
-    "inner/deep.txt",
-    "loop/../link.txt",
-    "v1..v2.diff",
-    "~/notes.txt",
-)
-PATTERNS = ("*.txt", "**/*.txt", "../*.txt", "door/*.txt", "[.][.]/*.txt", "BASE/*.txt")
-
-
-# The naive versions, each with its flaw. They take the workspace and what the model said.
-
-
-def joined(root, p):
-    return Path(root, p)
-
-
-def no_dots(root, p):
-    if ".." in p:
-        raise ValueError("there is .. in it")
-    return Path(root, p)
-
-
-def same_beginning(root, p):
-    path = os.path.normpath(os.path.join(root, p))
-    if not path.startswith(str(root)):
-        raise ValueError("its text begins differently")
-    return Path(path)
-
-
-def same_parts(root, p):
-    path = Path(os.path.normpath(os.path.join(root, p)))
-    if not path.is_relative_to(root):
-        raise ValueError("its parts begin differently")
-    return path
-
-
-def resolved(root, p):
-    path = Path(root, p).resolve()
-    if not path.is_relative_to(root):
-        raise ValueError("its real place is outside")
-    return path
-
-
-def ours(root, p):
-    return workspace.safe_path(p)
-
-
-PATHS = {
-    "root / p": joined,
-    '".." in p': no_dots,
-    "normpath, startswith": same_beginning,
-    "normpath, is_relative_to": same_parts,
-    "resolve, is_relative_to": resolved,
-    "safe_path": ours,
+EXAMPLES = {
+    "path": [
+        "notes.txt",
+        "../secret.txt",
+        "BASE/secret.txt",
+        "../work-evil/loot.txt",
+        "link.txt",
+        "door/secret.txt",
+        "inner/deep.txt",
+        "loop/../link.txt",
+        "v1..v2.diff",
+        "~/notes.txt",
+    ],
+    "pattern": ["*.txt", "**/*.txt", "../*.txt", "door/*.txt", "[.][.]/*.txt", "BASE/*.txt"],
 }
 
-
-def glob_plain(root, pattern):
-    return glob.iglob(pattern, root_dir=root)
+# The versions, the naive ones each with its flaw. They take the workspace and what the model said.
 
 
-def glob_recursive(root, pattern):
-    return glob.iglob(pattern, root_dir=root, recursive=True)
+def checked(version, is_fine, refusal):
+    """This version behind a check of (the workspace, what was said, what the version makes of it)."""
+
+    def with_check(root, said):
+        made = version(root, said)
+        if not is_fine(root, said, made):
+            raise ValueError(refusal)
+        return made
+
+    return with_check
 
 
-def glob_no_dots(root, pattern):
-    if ".." in pattern:
-        raise ValueError("there is .. in it")
+def normal(root, p):
+    return Path(os.path.normpath(os.path.join(root, p)))
+
+
+def recursive(root, pattern):
     return glob.iglob(pattern, root_dir=root, recursive=True)
 
 
@@ -102,12 +64,31 @@ def glob_ours(root, pattern):
     return [line for line in tools.run_glob(pattern).split("\n") if not line.startswith(("[", "No matches"))]
 
 
+def _no_dots(version):
+    return checked(version, lambda root, said, made: ".." not in said, "there is .. in it")
+
+
+def _below(version, refusal):
+    return checked(version, lambda root, said, made: made.is_relative_to(root), refusal)
+
+
+PATHS = {
+    "root / p": Path,
+    '".." in p': _no_dots(Path),
+    "normpath, startswith": checked(
+        normal, lambda root, said, made: str(made).startswith(str(root)), "its text begins differently"
+    ),
+    "normpath, is_relative_to": _below(normal, "its parts begin differently"),
+    "resolve, is_relative_to": _below(lambda root, p: Path(root, p).resolve(), "its real place is outside"),
+    "safe_path": lambda root, p: workspace.safe_path(p),
+}
 GLOBS = {
-    "glob(pattern)": glob_plain,
-    "glob(pattern, recursive=True)": glob_recursive,
-    '".." in pattern': glob_no_dots,
+    "glob(pattern)": lambda root, pattern: glob.iglob(pattern, root_dir=root),
+    "glob(pattern, recursive=True)": recursive,
+    '".." in pattern': _no_dots(recursive),
     "run_glob": glob_ours,
 }
+REFUSALS = (ValueError, OSError, RuntimeError, NotImplementedError)  # what a version may raise
 
 
 @dataclass(frozen=True)
@@ -115,7 +96,6 @@ class Finding:
     """What one version made of the input. `leads`: the real place of what it allowed; `outside`: is that out?"""
 
     version: str
-    joined: str
     gives: str = ""
     refused: str = ""
     leads: str = ""
@@ -135,11 +115,8 @@ class EscapeRoom:
         folder = tempfile.mkdtemp(prefix="s02-paths-")
         self.close = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.base = Path(folder).resolve()
+        self.root = self.base / "work"
         self.build()
-
-    @property
-    def root(self):
-        return self.base / "work"
 
     def build(self, layouts=("neighbour", "links")):
         """Make BASE anew with these layouts. `can_link` is False where the system lets nobody make links (Windows)."""
@@ -149,68 +126,53 @@ class EscapeRoom:
 
     def contents(self):
         """What lies in BASE, as lines."""
-        lines = []
-        for path in sorted(self.base.rglob("*")):
-            if path.is_symlink():
-                lines.append(f"{self._name(path)} -> {os.readlink(path)}")
-            elif path.is_file():
-                lines.append(self._name(path))
-        return lines
+        paths = [path for path in sorted(self.base.rglob("*")) if path.is_symlink() or path.is_file()]
+        return [self._name(path) + (f" -> {os.readlink(path)}" if path.is_symlink() else "") for path in paths]
 
-    def try_path(self, p):
-        """A Finding for each version in PATHS."""
-        p = p.replace("BASE", str(self.base))
+    def joined(self, said):
+        """The input joined with the workspace, with BASE for the folder around it."""
+        return self._name(os.path.join(self.root, self._real(said)))
+
+    def findings(self, kind, said):
+        """A Finding for each version. kind: "path" or "pattern"."""
+        versions, judge = (PATHS, self._path) if kind == "path" else (GLOBS, self._glob)
         with workspace.within(self.root):
-            return [self._path(name, function, p) for name, function in PATHS.items()]
+            return [judge(name, version, self._real(said)) for name, version in versions.items()]
 
-    def try_pattern(self, pattern):
-        """A Finding for each version in GLOBS."""
-        pattern = pattern.replace("BASE", str(self.base))
-        with workspace.within(self.root):
-            return [self._glob(name, function, pattern) for name, function in GLOBS.items()]
-
-    def _path(self, version, function, p):
-        before = self._name(os.path.join(self.root, p))
+    def _path(self, name, version, p):
         try:
-            path = function(self.root, p)
+            path = version(self.root, p)
             leads = Path(os.path.realpath(path))
-        except (ValueError, OSError, RuntimeError) as error:
-            return Finding(version, before, refused=self._said(error))
-        outside = not leads.is_relative_to(self.root)
-        return Finding(version, before, gives=self._name(path), leads=self._name(leads), outside=outside)
+        except REFUSALS as error:
+            return Finding(name, refused=self._said(error))
+        return Finding(name, self._name(path), leads=self._name(leads), outside=not leads.is_relative_to(self.root))
 
-    def _glob(self, version, function, pattern):
-        before = self._name(os.path.join(self.root, pattern))
-        job = Job(lambda: sorted(itertools.islice(function(self.root, pattern), MOST_NAMES)))
+    def _glob(self, name, version, pattern):
+        job = Job(lambda: sorted(itertools.islice(version(self.root, pattern), MOST_NAMES)))
         job.join(DEADLINE_SECONDS)
         if not job.done:
             job.stop()
-            return Finding(
-                version, before, gives="no end of it: stopped", outside=not pattern.startswith(str(self.root))
-            )
-        if isinstance(job.error, (ValueError, OSError, RuntimeError, NotImplementedError)):
-            return Finding(version, before, refused=self._said(job.error))
+            return Finding(name, "no end of it: stopped", outside=not pattern.startswith(str(self.root)))
+        if isinstance(job.error, REFUSALS):
+            return Finding(name, refused=self._said(job.error))
         if job.error is not None:
             raise job.error
         # A name belongs to the folder in which it stands: a link in the workspace may be listed, and not be followed.
-        folders = [Path(os.path.realpath(os.path.dirname(self.root / name) or self.root)) for name in job.value]
-        outside = [
-            str(name) for name, folder in zip(job.value, folders, strict=True) if not folder.is_relative_to(self.root)
-        ]
-        return Finding(version, before, gives=self._list(job.value), leads=self._list(outside), outside=bool(outside))
+        folders = {found: os.path.realpath(os.path.dirname(self.root / found) or self.root) for found in job.value}
+        outside = [found for found in job.value if not Path(folders[found]).is_relative_to(self.root)]
+        return Finding(name, self._list(job.value), leads=self._list(outside), outside=bool(outside))
 
     def _list(self, names):
-        names = [self._name(name) for name in names]
-        more = (
-            [f"... {len(names) - SHOWN_NAMES} more" + " and more" * (len(names) == MOST_NAMES)]
-            if len(names) > SHOWN_NAMES
-            else []
-        )
-        return "\n".join([*names[:SHOWN_NAMES], *more]) or "nothing"
+        shown = [self._name(name) for name in names[:SHOWN_NAMES]]
+        if len(names) > SHOWN_NAMES:
+            shown.append(f"... {len(names) - SHOWN_NAMES} more" + " and more" * (len(names) == MOST_NAMES))
+        return "\n".join(shown) or "nothing"
+
+    def _real(self, said):
+        return said.replace("BASE", str(self.base))
 
     def _name(self, path):
         return str(path).replace(str(self.base), "BASE").replace(os.sep, "/")
 
     def _said(self, error):
-        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return self._name(text)
+        return self._name(getattr(error, "strerror", None) or error)

@@ -33,10 +33,11 @@ class PathLab(Panel):
         self._built()
 
     def twin(self):
-        return Page(f"{self._place().text}\n{self._table().text}", self._place().html + self._table().html)
+        place, table = self._place(), self._table()
+        return Page(f"{place.text}\n{table.text}", place.html + table.html)
 
     def _examples(self):
-        return ["(choose one)", *(escapes.SUGGESTIONS if self.kind.value == "path" else escapes.PATTERNS)]
+        return ["(choose one)", *escapes.EXAMPLES[self.kind.value]]
 
     @guarded
     def _switched(self):
@@ -62,10 +63,6 @@ class PathLab(Panel):
     def _look(self):
         self.table.draw(self._table())
 
-    def _findings(self):
-        try_it = self.room.try_path if self.kind.value == "path" else self.room.try_pattern
-        return try_it(self.text.value)
-
     def _place(self):
         lines = self.room.contents()
         drawn = "".join(f"<li><code>{page.escape(line)}</code></li>" for line in lines)
@@ -74,12 +71,11 @@ class PathLab(Panel):
         return Page(text, f"<details><summary>{head} What lies there</summary><ul>{drawn}</ul></details>")
 
     def _table(self):
-        found = self._findings()
         rows = []
-        for one in found:
+        for one in self.room.findings(self.kind.value, self.text.value):
             leads = one.leads if one.outside or self.kind.value == "path" else ""
             badge = Page(one.verdict, page.badge(one.verdict, COLOURS[one.verdict]))
             rows.append([one.version, badge, one.refused or one.gives, leads])
         table = show_table(["version", "so it is", "it gives", "which leads to"], rows)
-        joined = f"joined with the workspace: {found[0].joined}"
+        joined = f"joined with the workspace: {self.room.joined(self.text.value)}"
         return Page(f"{joined}\n{table.text}", f"<div>{page.escape(joined)}</div>{table.html}")

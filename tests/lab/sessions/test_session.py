@@ -121,8 +121,8 @@ def test_a_turn_keeps_its_workspace_while_checks_and_widgets_have_theirs(session
     while talk.busy:
         check.read(lambda text, limit: text)
         with contextlib.closing(EscapeRoom()) as room:
-            room.try_path("../secret.txt")
-            room.try_pattern("*.txt")
+            room.findings("path", "../secret.txt")
+            room.findings("pattern", "*.txt")
     assert not [data for kind, data in seen if kind == "tool_result" and "is_error" in data]
     assert len(list(workspace.iterdir())) == 40
 
