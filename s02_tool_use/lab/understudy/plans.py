@@ -162,7 +162,7 @@ SEARCHED = (
     r"(?:search (?:the \w+ )?for|look for|grep(?: for)?|find|mentions?|contains?|where is|where are|uses?"
     r"|搜索|查找|寻找|包含|提到)(?:一下)?\s*(?:the (?:text|word|string|name|function)\s+)?(\S[^?？。]*)"
 )
-AFTER_SEARCHED = r"\s+(?:in|within|inside|among)\s+|\s+(?:is\s+)?(?:defined|used|called|mentioned)\b|的"
+AFTER_SEARCHED = r"\s+(?:in|within|inside|among)\s+|\s+(?:is\s+)?(?:defined|used|called|mentioned)\b|的|\s*在哪"
 
 
 def search(clause: Clause) -> Plan:

@@ -33,12 +33,12 @@ text = open(path, encoding="utf-8", newline="").read()
 assert text.count(old) == 1, f"the old text stands in {{path}} {{text.count(old)}} times"
 open(path, "w", encoding="utf-8", newline="").write(text.replace(old, new))
 END"""
-PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}
+PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}  # value -> its names
 TEXT = {"text": ("pattern", "text", "query", "regex", "search", "string")}
 CONTENT = {**PATH, "content": ("content", "text", "contents")}
 OLD, NEW = ("old_text", "old_str", "old_string", "old"), ("new_text", "new_str", "new_string", "new")
 EXCHANGE = {**PATH, "old_text": OLD, "new_text": NEW, "replace_all": ("replace_all",)}
-RUN = ("bash", "shell", "run_bash", "run_command", "execute_command")
+RUN = ("bash", "shell", "run_bash", "run_command", "execute_command")  # names of tools
 READ = ("read_file", "run_read", "read", "cat", "read_text_file")
 WRITE = ("write_file", "run_write", "write", "create_file")
 SEARCH = ("grep", "run_grep", "search", "search_files")

@@ -8,6 +8,7 @@ from talk import BASH, FILES, Talk
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS
 from s02_tool_use.lab.understudy.fix_test import failures_in
+from s02_tool_use.loop import MAX_TURNS
 
 
 def run_test(folder, name="test_orders.py"):
@@ -159,9 +160,10 @@ def test_it_finds_a_slip_by_trying(project, slip):
 
 @pytest.mark.parametrize("bug", UNKNOWN, ids=" -> ".join)
 def test_what_did_not_help_is_taken_back_and_it_says_that_it_failed(project, bug):
-    folder = project(bug)
-    said = Talk().say("Fix the failing test")
+    folder, talk = project(bug), Talk()
+    said = talk.say("Fix the failing test")
     assert "Still failing: test_" in said
+    assert len(talk.messages) <= 2 * MAX_TURNS  # it answers before the loop ends
     assert (folder / "rules.py").read_text() == MODULE.replace(*bug)
 
 

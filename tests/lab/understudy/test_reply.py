@@ -86,6 +86,7 @@ PROMPTS = [
     ("请读取README.md的内容", "# Tea shop"),
     ("README.md 有多少行？", "README.md 有 16 行。"),
     ("搜索“龙井”", "“龙井”出现在 1 行：\ndata/orders.csv:4:"),
+    ("orders.csv 在哪", "“orders.csv”出现在 2 行：\nREADME.md:3:"),
     ("运行 `echo 你好`", "`echo 你好` 的结果：\n你好"),
     ("运行测试", "4 of 5 tests passed"),
     ("写一个文件 你好.txt，内容是“你好，世界”", "完成。"),
