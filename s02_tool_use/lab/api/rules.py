@@ -108,9 +108,10 @@ Found = Iterator[tuple]  # (rule, message), and where there is one, message inde
 
 
 def fields_that_fit(conversation: Conversation) -> Found:
-    """T2. Where a list of models is given, the model is one of them. U10, U11. A tool that is forced is offered, and
-    manual thinking is off. T10, T4. Thinking fixes the temperature, and no model writes more than it can. U12. The
-    older API, and Bedrock: a history with tool blocks comes with tools.
+    """T2. Where a list of models is given, the model is one of them.
+    U10, U11. A tool that is forced is offered, and manual thinking is off.
+    T10, T4. Thinking fixes the temperature, and no model writes more than it can.
+    U12. The older API, and Bedrock: a history with tool blocks comes with tools.
     """
     request, profile, thinking = conversation.request, conversation.profile, conversation.thinking
     model, most, choice = request["model"], profile.max_output, request.get("tool_choice", {})
@@ -125,8 +126,8 @@ def fields_that_fit(conversation: Conversation) -> Found:
     if request.get("temperature", 1) != 1 and thinking != "disabled":
         yield "T10", "temperature may only be set to 1 when thinking is enabled or in adaptive mode"
     if most and request["max_tokens"] > most:
-        text = f"{most}, which is the maximum allowed number of output tokens for {model}"
-        yield "T4", f"max_tokens: {request['max_tokens']} > {text}"
+        text = "which is the maximum allowed number of output tokens for"
+        yield "T4", f"max_tokens: {request['max_tokens']} > {most}, {text} {model}"
     offered = conversation.tools if profile.tools is None else profile.tools
     kinds = {block["type"] for _, _, block in conversation.spots} if profile.require_tools else set()
     if kinds & {"tool_use", "tool_result"} and not offered:
@@ -359,8 +360,9 @@ def ends_with_the_user(conversation: Conversation) -> Found:
 
 
 def within_limits(conversation: Conversation) -> Found:
-    """C8. At most four cache markers, counted over tools, system and messages. K7. What may be thought is less than
-    what may be written. T12. A container comes with the code execution tool.
+    """C8. At most four cache markers, counted over tools, system and messages.
+    K7. What may be thought is less than what may be written.
+    T12. A container comes with the code execution tool.
     """
     request, tools = conversation.request, conversation.tools
     system, thinking = request.get("system"), request.get("thinking", {})

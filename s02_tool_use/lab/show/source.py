@@ -29,9 +29,12 @@ def _of(thing: object) -> tuple[str, str]:
             raise ValueError(f"There is no Python source of {getattr(thing, '__name__', 'this')} to show.") from None
     ours = [module for name, module in sys.modules.copy().items() if name.partition(".")[0] == "s02_tool_use"]
     for module in ours if isinstance(thing, (dict, list, tuple, set)) else ():
-        for name, value in vars(module).items():
-            if value is thing and (text := _assignment(module, name)):
-                return _where(module.__file__), text
+        names = {name for name, value in vars(module).items() if value is thing}
+        text = inspect.getsource(module) if names else ""
+        for node in ast.parse(text).body:  # an assignment to one of these names
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if names & {getattr(target, "id", None) for target in targets}:
+                return _where(module.__file__), ast.get_source_segment(text, node) or ""
     kind = type(thing).__name__
     raise ValueError(f"There is no source of {kind} to show. Give a function, a class or a table of the package.")
 
@@ -43,16 +46,6 @@ def _where(file: str | None) -> str:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return "this notebook"
-
-
-def _assignment(module, name):
-    """The lines in which a module assigns to `name`, or None."""
-    text = inspect.getsource(module)
-    for node in ast.parse(text).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            return ast.get_source_segment(text, node)
-    return None
 
 
 def _drawn(text: str) -> str:
