@@ -18,12 +18,11 @@ def check_picture(media_type: str, data: str, path: str, images: int) -> Iterato
         head = base64.b64decode(data[:_HEAD], validate=True)
     except (binascii.Error, ValueError):
         return
-    found = _media_type(head)
+    found, side = _read(head)
     if found and found != media_type:
         yield f"{path}.data: Image does not match the provided media type {media_type}"
     if len(data) > MOST_BYTES:
         yield f"{path}: image exceeds 5 MB maximum: {len(data)} bytes > {MOST_BYTES} bytes"
-    side = max(_size(head, found), default=0)
     if side > MOST_PIXELS:
         yield f"{path}.data: At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
     elif side > MOST_PIXELS_OF_MANY and images > MANY:
@@ -31,25 +30,18 @@ def check_picture(media_type: str, data: str, path: str, images: int) -> Iterato
         yield f"{path}.data: {text}: {MOST_PIXELS_OF_MANY} pixels"
 
 
-def _media_type(head):
+def _read(head):
+    """(media type, longer side in pixels), or None and 0 for what the head does not say."""
+    number = int.from_bytes
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
+        return "image/png", max(number(head[16:20], "big"), number(head[20:24], "big")) if len(head) >= 24 else 0
     if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else None
-
-
-def _size(head, media_type):
-    """Width and height, or () when the head does not say them."""
-    if media_type == "image/png" and len(head) >= 24:
-        return int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
-    if media_type == "image/gif" and len(head) >= 10:
-        return int.from_bytes(head[6:8], "little"), int.from_bytes(head[8:10], "little")
+        return "image/gif", max(number(head[6:8], "little"), number(head[8:10], "little")) if len(head) >= 10 else 0
+    if not head.startswith(b"\xff\xd8\xff"):
+        return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else None, 0
     at = 2
-    while media_type == "image/jpeg" and at + 9 <= len(head) and head[at] == 0xFF:
+    while at + 9 <= len(head) and head[at] == 0xFF:
         if 0xC0 <= head[at + 1] <= 0xCF and head[at + 1] not in (0xC4, 0xC8, 0xCC):  # a frame; the three are tables
-            return int.from_bytes(head[at + 7 : at + 9], "big"), int.from_bytes(head[at + 5 : at + 7], "big")
-        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
-    return ()
+            return "image/jpeg", max(number(head[at + 7 : at + 9], "big"), number(head[at + 5 : at + 7], "big"))
+        at += 2 + number(head[at + 2 : at + 4], "big")
+    return "image/jpeg", 0
