@@ -155,7 +155,7 @@ def test_historylab_switches_a_pass_off(widgets):
     widgets.enter("historylab")
     widgets.wait_for_output("historylab", "The API: accepted")
     picture(widgets, "historylab")
-    widgets.tab_to("every call answered right after it")
+    widgets.tab_to("Every call answered right after it")
     widgets.press("Space")
     wait_for("the refusal", lambda: "The API: accepted" not in widgets.output("historylab"))
     widgets.press("Space")
@@ -252,7 +252,7 @@ WORK = {
     "04_safe_path": ("s3-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),
     "05_normalize_messages": (
         "s5-lab",
-        "every call answered right after it",
+        "Every call answered right after it",
         "",
         "Space",
         "after The API: messages.1:",
