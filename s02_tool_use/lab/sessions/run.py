@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 from ... import dispatch, loop, messages
 from .. import conversation
@@ -103,7 +104,7 @@ class Run:
         before = self.stage.editable
         if self.saved or before is None:
             raise ValueError("Only a reply or a result of a live run can be edited: go to one, or fork.")
-        new = _parsed(text, list if isinstance(before, list) else dict)
+        new = parsed(text, list if isinstance(before, list) else dict)
         if isinstance(before, list):
             reply = {**(self.stage.reply or {}), "content": new}
             history = [*self.stage.base, {"role": "assistant", "content": new}] if new else self.stage.base
@@ -208,7 +209,8 @@ def _script_of(client):
     return answerer if hasattr(answerer, "_used") else None
 
 
-def _parsed(text, kind):
+def parsed(text: str, kind: Any = object) -> Any:
+    """The value of this JSON. ValueError, in a sentence for people, if it is none, or not a block or list of blocks."""
     try:
         value = json.loads(text)
     except ValueError as error:

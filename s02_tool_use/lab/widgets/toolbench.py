@@ -1,12 +1,18 @@
-"""ToolBench: call a tool as a model would, from a form made of its schema, and see the result as a model would."""
+"""ToolBench: call a tool as a model would, from a form made of its schema, and see the result as a model would.
+
+Left out of the form: nested objects. They are typed as JSON.
+"""
+
+import json
+from dataclasses import dataclass
 
 import ipywidgets
 
 from ... import dispatch
 from .. import show
+from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
-from . import forms
 from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
 WIDTH = {"width": "60em", "max_width": "100%"}
@@ -52,26 +58,25 @@ class ToolBench(Panel):
         self.about.draw(f'<div style="max-width:60em">{page.escape(tool.get("description", ""))}</div>')
         self.result = None
         self._draw()
-        self.fields = {field.name: _part(field) for field in forms.fields_of(tool)}
+        self.fields = {field.name: _part(field) for field in fields_of(tool)}
         self.json = typed(ipywidgets.Textarea, "input", value="{}", rows=5, layout=ipywidgets.Layout(**WIDTH))
         self._switched()
 
     @guarded
     def _switched(self):
         if self.raw.value == "JSON":
-            typed = {name: part.value for name, part in self.fields.items()}
-            self.json.value = rows.to_edit(forms.input_of(self._chosen, typed))
+            self.json.value = rows.to_edit(self._arguments())
             self.form.children = [self.json]
         else:
             self.form.children = list(self.fields.values()) or [Drawing("<i>This tool takes no input.</i>")]
 
+    def _arguments(self):
+        return input_of(self._chosen, {name: part.value for name, part in self.fields.items()})
+
     @after_typing
     def _run(self):
-        if self.raw.value == "JSON":
-            arguments = forms.parsed(self.json.value)
-        else:
-            arguments = forms.input_of(self._chosen, {name: part.value for name, part in self.fields.items()})
-        block = forms.call_of(self._chosen, arguments, self._runs + 1)
+        arguments = parsed(self.json.value or "{}") if self.raw.value == "JSON" else self._arguments()
+        block = {"type": "tool_use", "id": f"toolu_{self._runs + 1:02}", "name": self.tool.value, "input": arguments}
         self.work(lambda: dispatch.run_tool(block, self.handlers), lambda job: self._ran(block, job), self._draw)
 
     def _ran(self, block, job):
@@ -84,28 +89,65 @@ class ToolBench(Panel):
         self.shown.draw("<i>It runs ...</i>" if self.busy else self._drawn() if self.result else "")
 
     def _drawn(self):
-        drawn = show.show_messages(
-            [{"role": "assistant", "content": [self.block]}, {"role": "user", "content": [self.result]}]
-        )
-        raw = rows.to_text(self.result, indent=2)
-        return Page(
-            drawn.text, f"{drawn.html}<details><summary>tool_result as JSON</summary>{page.code(raw)}</details>"
-        )
+        call, answer = {"role": "assistant", "content": [self.block]}, {"role": "user", "content": [self.result]}
+        drawn, raw = show.show_messages([call, answer]), page.code(rows.to_text(self.result, indent=2))
+        return Page(drawn.text, f"{drawn.html}<details><summary>tool_result as JSON</summary>{raw}</details>")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One argument. `options` are the values to choose from, if there are only some."""
+
+    name: str
+    kind: str  # string, integer, number, boolean, or anything else: JSON
+    required: bool
+    description: str = ""
+    options: tuple = ()
+
+
+def fields_of(tool):
+    """The fields of a tool's input_schema, in its order."""
+    schema = tool.get("input_schema") or {}
+    required = schema.get("required") or []
+    fields = []
+    for name, detail in (schema.get("properties") or {}).items():
+        detail = detail if isinstance(detail, dict) else {}
+        kind, options = detail.get("type", "string"), tuple(detail.get("enum") or ())
+        if kind == "boolean" and not options:
+            options = (True, False)
+        fields.append(Field(name, kind, name in required, detail.get("description", ""), options))
+    return fields
+
+
+def value_of(field, typed):
+    """What was typed, as the JSON value of this field. None if it is left out. ValueError for what is no such value."""
+    if typed is None or (typed == "" and not (field.required and field.kind == "string")):
+        return None
+    if field.kind == "string" or not isinstance(typed, str):
+        return typed
+    try:
+        return json.loads(typed)
+    except ValueError:
+        if field.kind in ("integer", "number", "boolean"):
+            return typed  # a model can send a wrong type too: let the tool answer
+        raise ValueError(f"{field.name} takes JSON, such as {'[]' if field.kind == 'array' else '{}'}.") from None
+
+
+def input_of(tool, typed):
+    """The input of a call from what was typed into each field: name -> text or value. Empty fields are left out."""
+    values = {field.name: value_of(field, typed.get(field.name)) for field in fields_of(tool)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _part(field):
     """The widget for one field."""
-    name = field.name + (" *" if field.required else "")
-    style = {"description_width": "8em"}
+    name = field.name + " *" * field.required
+    shared = {"style": {"description_width": "8em"}, "tooltip": field.description}
     if field.options:
-        options = [(str(option), option) for option in field.options]
-        return ipywidgets.Dropdown(
-            options=[("(left out)", None), *options], description=name, style=style, tooltip=field.description
-        )
-    long = field.kind not in ("integer", "number") and not field.name.endswith(("path", "pattern"))
-    made = ipywidgets.Textarea if long else ipywidgets.Text
-    extra = {"rows": 3} if long else {}
-    hint = field.description or {"string": ""}.get(field.kind, field.kind)
-    layout = ipywidgets.Layout(**WIDTH)
-    options = {"placeholder": hint, "style": style, "layout": layout, "tooltip": field.description, **extra}
-    return typed(made, name, **options)
+        options = [("(left out)", None), *((str(option), option) for option in field.options)]
+        return ipywidgets.Dropdown(options=options, description=name, **shared)
+    hint = field.description or ("" if field.kind == "string" else str(field.kind))
+    shared |= {"placeholder": hint, "layout": ipywidgets.Layout(**WIDTH)}
+    if field.kind in ("integer", "number") or field.name.endswith(("path", "pattern")):
+        return typed(ipywidgets.Text, name, **shared)
+    return typed(ipywidgets.Textarea, name, rows=3, **shared)

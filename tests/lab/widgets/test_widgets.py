@@ -369,7 +369,12 @@ def test_a_tool_runs_with_what_was_typed(workspace):
     bench.tool.value = "read_file"
     bench.fields["path"].value, bench.fields["limit"].value = "a.txt", "1"
     press(bench, "Run")
-    assert bench.block["input"] == {"path": "a.txt", "limit": 1}
+    assert bench.block == {
+        "type": "tool_use",
+        "id": "toolu_01",
+        "name": "read_file",
+        "input": {"path": "a.txt", "limit": 1},
+    }
     assert bench.result["content"].startswith("one\n")
     assert "tool_result" in shown(bench)
 
@@ -391,6 +396,11 @@ def test_any_input_can_be_sent_as_json(workspace):
     bench.json.value = "{"
     press(bench, "Run")
     assert "This is not JSON" in shown(bench)
+
+
+def test_a_field_of_several_types_takes_json():
+    bench = ToolBench([{"name": "t", "input_schema": {"properties": {"limit": {"type": ["integer", "null"]}}}}])
+    assert bench.fields["limit"].placeholder == "['integer', 'null']"
 
 
 def test_a_tool_of_your_own_has_its_form():
