@@ -3,7 +3,7 @@
 A turn (turns.py) is what one side says until the other speaks, in one message or in several.
 """
 
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from . import quick
 from .fields import THINKING
@@ -34,7 +34,8 @@ def answer_every_call(messages, log):
         if turn.role == "user":
             answered.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
-        standing = following.leading_results() if following else []
+        leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks if following else ())
+        standing = [block["tool_use_id"] for block in leading]
         for blocks, calls in calls_last(turn, log):
             answered.append(turn.message(blocks))
             if len(calls) > 1 and sorted(calls) == sorted(standing):
@@ -49,8 +50,8 @@ def answer_every_call(messages, log):
 
 def one_answer_each(turns, log):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
-    called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
-    answers, away = {}, {}  # away: call id -> where its result is, if that is not where it belongs
+    called = {b["id"]: (n, at) for n, turn in enumerate(turns) for b, at in turn.spots() if b["type"] == "tool_use"}
+    best = {}  # call id -> (how good its result is, the result, its message if that is not where it belongs)
     for n, turn in enumerate(turns):
         leading = turn.role == "user"
         for block, place in turn.spots() if leading else ():
@@ -61,21 +62,17 @@ def one_answer_each(turns, log):
             if name not in called:
                 log(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
-            after_call = n > called[name]
-            if name in answers:
-                found = not is_placeholder(block), after_call
-                if found <= (not is_placeholder(answers[name]), name not in away or away[name][1]):
-                    log(f"dropped a second result of {name} in message {place}")
-                    continue
+            good = not is_placeholder(block), n > called[name][0]
+            if name in best and good <= best[name][0]:
+                log(f"dropped a second result of {name} in message {place}")
+                continue
+            if best.pop(name, None):
                 log(f"took the result of {name} in message {place} instead of the one before")
-                away.pop(name, None)
-            answers[name] = block
-            if not leading or n != called[name] + 1:
-                away[name] = place, after_call
-    asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
-    for name, (place, _) in away.items():
-        log(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
-    return answers
+            best[name] = good, block, None if leading and n == called[name][0] + 1 else place
+    for name, (_, _, place) in best.items():
+        if place is not None:
+            log(f"moved the result of {name} from message {place} to its call in message {called[name][1]}")
+    return {name: block for name, (_, block, _) in best.items()}
 
 
 def calls_last(turn, log):
@@ -83,16 +80,15 @@ def calls_last(turn, log):
 
     Thinking keeps its place. After a call it begins a new piece, which becomes a message of its own.
     """
-    pieces, called = [([], [])], False
+    pieces = [([], [])]
     for block in turn.blocks:
+        others, calls = pieces[-1]
         if block["type"] == "tool_use":
-            called = True
-            pieces[-1][1].append(block)
+            calls.append(block)
+        elif calls and block["type"] in THINKING:
+            pieces.append(([block], []))
         else:
-            if called and block["type"] in THINKING:
-                pieces.append(([], []))
-                called = False
-            pieces[-1][0].append(block)
+            others.append(block)
     ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
     if len(pieces) > 1 or ordered[0][0] != turn.blocks:
         log(f"put the calls of message {turn.places[0]} after what else is said in that turn")

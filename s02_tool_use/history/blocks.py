@@ -5,23 +5,26 @@ A fix gives back the block, or None when nothing of it can be sent. Rules (C2, P
 
 import json
 
-from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, kind_name, known_fields
+from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, has_words, kind_name, known_fields
 
 NO_OUTPUT = "(no output)"
 
 
 def fixed(block, place, log):
     """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
+    kind = block["type"]
     for name, types in _OPTIONAL.items():
-        kind = types.get(block["type"], types.get("any"))
-        if kind and name in block and not isinstance(block[name], (kind, type(None))):
-            log(f"removed the {name} of a {block['type']} block in {place}: it was {kind_name(block[name])}")
+        right = types.get(kind, types.get("any"))
+        if right and name in block and not isinstance(block[name], (right, type(None))):
+            log(f"removed the {name} of a {kind} block in {place}: it was {kind_name(block[name])}")
             del block[name]
     caller = block.get("caller")
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
-        log(f"removed the unknown caller of a {block['type']} block in {place}")  # rule P13
+        log(f"removed the unknown caller of a {kind} block in {place}")  # rule P13
         del block["caller"]
-    return _FIXES[block["type"]](block, place, log)
+    if not all(isinstance(block.get(name), right) for name, right in _NEEDED.get(kind, {}).items()):
+        return log(f"dropped the {kind} block in {place}: it is not whole")
+    return _FIXES[kind](block, place, log) if kind in _FIXES else block
 
 
 # Field -> type of block -> the type that it has, if it is there at all.
@@ -34,6 +37,15 @@ _OPTIONAL = {
     "toolset_name": {"any": str},
     "transformations": {"any": dict},
 }
+# Type of block -> the fields without which it is dropped. Those of the usual types are fixed instead: _FIXES.
+_NEEDED = {
+    "redacted_thinking": {"data": str},
+    "search_result": {"source": str, "title": str, "content": list},
+    "container_upload": {"file_id": str},
+    "tool_reference": {"tool_name": str},
+    "browser_state": {"tabs": list},
+    **dict.fromkeys(SERVER_RESULTS, {"tool_use_id": str, "content": (dict, list)}),
+}
 
 
 def fix_text(block, place, log):
@@ -42,9 +54,7 @@ def fix_text(block, place, log):
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         log(f"made the number {text} in {place} text")
         block["text"] = text = str(text)
-    if not isinstance(text, str) or not text or text.isspace():
-        return log(f"dropped an empty text in {place}")
-    return block
+    return block if has_words(text) else log(f"dropped an empty text in {place}")
 
 
 def fix_call(block, place, log):
@@ -86,11 +96,11 @@ def fix_result(block, place, log):
         log(f"made the is_error of a result in {place} true or false")
         block["is_error"] = str(block["is_error"]).lower() in ("true", "1")
     content = block.get("content", "")
+    if not isinstance(content, (str, list)):
+        log(f"made the content of a result in {place} a list of blocks")
+        content = [content]
     if isinstance(content, list):
         block["content"] = [part for part in (_inside(part, place, log) for part in content) if part]
-    elif not isinstance(content, str):
-        log(f"made the content of a result in {place} a list of blocks")
-        block["content"] = [part for part in (_inside(content, place, log),) if part]
     if block.get("is_error") and not block.get("content"):
         log(f"gave the empty error in {place} a text: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
@@ -133,29 +143,12 @@ def fix_source(block, place, log):
     return block
 
 
-def _needs(**types):
-    """A fix for blocks that are seldom met: kept if these fields are there, dropped if not."""
-
-    def fix(block, place, log):
-        if all(isinstance(block.get(name), kind) for name, kind in types.items()):
-            return block
-        return log(f"dropped the {block['type']} block in {place}: it is not whole")
-
-    return fix
-
-
 _FIXES = {
     "text": fix_text,
     "tool_use": fix_call,
+    "server_tool_use": fix_call,
     "tool_result": fix_result,
     "thinking": fix_thinking,
-    "redacted_thinking": _needs(data=str),
     "image": fix_source,
     "document": fix_source,
-    "search_result": _needs(source=str, title=str, content=list),
-    "container_upload": _needs(file_id=str),
-    "tool_reference": _needs(tool_name=str),
-    "browser_state": _needs(tabs=list),
-    "server_tool_use": fix_call,
-    **dict.fromkeys(SERVER_RESULTS, _needs(tool_use_id=str, content=(dict, list))),
 }

@@ -32,14 +32,14 @@ FIELDS = {
 ONLY_INSIDE_RESULT = {"tool_reference", "browser_state"}
 INSIDE_RESULT = {"text", "image", "document", "search_result"} | ONLY_INSIDE_RESULT
 SERVER_RESULTS = {name for name in FIELDS if name.endswith("_tool_result")}
+SERVER_SIDE = SERVER_RESULTS | {"server_tool_use"}
 THINKING = {"thinking", "redacted_thinking"}
 # Blocks that only one side may send: rules P11 and C11 of the offline API.
 HOME = {
     "tool_result": "user",
     "document": "user",
     "tool_use": "assistant",
-    "server_tool_use": "assistant",
-    **dict.fromkeys(SERVER_RESULTS | THINKING, "assistant"),
+    **dict.fromkeys(SERVER_SIDE | THINKING, "assistant"),
 }
 # Where an image or a document comes from, and the fields of each way.
 _DATA = {"type", "media_type", "data"}
@@ -125,6 +125,11 @@ def _as_other_apis_write(block):
     if data:
         return {"type": "image", "source": {"type": "base64", "media_type": data[1], "data": data[2]}}
     return {"type": "image", "source": {"type": "url", "url": url}} if url.startswith(("http://", "https://")) else None
+
+
+def has_words(text):
+    """Whether a value is a string with more in it than white space."""
+    return isinstance(text, str) and text != "" and not text.isspace()
 
 
 def kind_name(value):

@@ -7,8 +7,8 @@ import json
 import re
 from collections import Counter, deque
 
-from .fields import SERVER_RESULTS
-from .turns import all_blocks, as_they_stood, blocks_of, turns_of
+from .fields import SERVER_RESULTS, SERVER_SIDE
+from .turns import all_blocks, only, turns_of
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _LEGAL_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
@@ -37,62 +37,48 @@ def unique_ids(messages, log):
     """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
 
     A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own. Where a turn
-    answers all that wait together, their order tells which is whose, placeholders too.
+    answers all that wait together, their order tells which is whose, placeholders too. Changes the blocks.
     """
     blocks = all_blocks(messages)
     ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
     if len(set(ids)) == len(ids) and all_legal(ids):
         return messages
-    turns = turns_of(messages)
     taken = {*ids, *(block["tool_use_id"] for block in blocks if block["type"] == "tool_result")}
-    calls, later = {}, []
-    for number, turn in enumerate(turns):
-        copies = []
+    calls, copies, later = {}, set(), []
+    for number, turn in enumerate(turns_of(messages)):
+        as_written = set()
         results = Counter(block["tool_use_id"] for block in turn.blocks if block["type"] == "tool_result")
         whole = {name for name, count in results.items() if name in calls and calls[name].waiting_together() == count}
-        for k, (block, place) in enumerate(turn.spots()):
+        for block, place in turn.spots():
             if block["type"] == "tool_use":
-                namesakes = calls.setdefault(block["id"], Namesakes(block["id"]))
-                if namesakes.has_copy(block, number):
+                if (written := json.dumps(block, sort_keys=True)) in as_written:
                     log(f"dropped the second copy of the call {block['id']} in message {place}")
-                    copies.append(k)
+                    copies.add(id(block))
                     continue
-                name = namesakes.next_name(number, taken)
+                as_written.add(written)
+                name = calls.setdefault(block["id"], Namesakes(block["id"])).next_name(number, taken)
                 if name != block["id"]:
                     log(f"renamed the call {block['id']!r} in message {place} to {name}")
-                    turn.blocks[k] = {**block, "id": name}
+                    block["id"] = name
             elif block["type"] == "tool_result":
                 namesakes, real = calls.get(block["tool_use_id"]), not is_placeholder(block)
                 if namesakes and namesakes.waiting and (real or block["tool_use_id"] in whole):
-                    turn.blocks[k] = {**block, "tool_use_id": namesakes.answered(-1, real)}
+                    block["tool_use_id"] = namesakes.answered(-1, real)
                 else:
-                    later.append((turn, k))
-        if copies:
-            turn.drop(copies)
-    for turn, k in later:  # second results, results before their call, placeholders: they take what the others leave
-        block = turn.blocks[k]
+                    later.append(block)
+    for block in later:  # second results, results before their call, placeholders: they take what the others leave
         if block["tool_use_id"] in calls:
-            turn.blocks[k] = {**block, "tool_use_id": calls[block["tool_use_id"]].answered(0)}
-    return as_they_stood(turns, messages)
+            block["tool_use_id"] = calls[block["tool_use_id"]].answered(0)
+    return only(messages, lambda block, place: id(block) not in copies) if copies else messages
 
 
 class Namesakes:
     """The calls that came with one id: the names that they have now, and which of them still wait for a result."""
 
     def __init__(self, id):
-        self.id = id
+        self.id, self.tried = id, 1
         self.waiting = deque()  # (turn, names) for each turn that waits
-        self.turn, self.copies = None, set()  # the calls of the latest turn, as JSON
         self.last = None  # the name of the call that was answered last
-        self.tried = 1
-
-    def has_copy(self, call, turn):
-        """Whether this turn has the same call already, to the letter. Remembers the call."""
-        if turn != self.turn:
-            self.turn, self.copies = turn, set()
-        before = len(self.copies)
-        self.copies.add(json.dumps(call, sort_keys=True))
-        return len(self.copies) == before
 
     def next_name(self, turn, taken):
         """The name of the next call, which waits from now on: the id itself if it is legal and not used yet, else a
@@ -132,25 +118,22 @@ class Namesakes:
 
 def pair_server_tools(messages, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
-    kinds = SERVER_RESULTS | {"server_tool_use"}
-    if not any(block["type"] in kinds for block in all_blocks(messages)):
+    if not any(block["type"] in SERVER_SIDE for block in all_blocks(messages)):
         return messages
-    calls, finished, paired = set(), set(), []
-    for place, message in enumerate(messages):
-        blocks = []
-        for block in blocks_of(message["content"]):
-            kind = block["type"]
-            if kind == "server_tool_use":
-                ours = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
-                calls.update([block["id"]] if ours else [])
-            elif kind in SERVER_RESULTS:
-                ours = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
-                finished.add(block["tool_use_id"])
-            else:
-                ours = True
-            if ours:
-                blocks.append(block)
-            else:
-                log(f"dropped a {kind} block in message {place}: it has no pair of this API's")
-        paired.append(message if isinstance(message["content"], str) else {"role": message["role"], "content": blocks})
-    return paired
+    calls, finished = set(), set()
+
+    def ours(block, place):
+        kind = block["type"]
+        if kind == "server_tool_use":
+            right = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
+            calls.update([block["id"]] if right else [])
+        elif kind in SERVER_RESULTS:
+            right = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
+            finished.add(block["tool_use_id"])
+        else:
+            return True
+        if not right:
+            log(f"dropped a {kind} block in message {place}: it has no pair of this API's")
+        return right
+
+    return only(messages, ours)

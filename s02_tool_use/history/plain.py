@@ -5,7 +5,7 @@ One message comes out for each that goes in, so the indexes stay. What calls and
 
 from . import quick
 from .blocks import fixed
-from .fields import ONLY_INSIDE_RESULT, NotJson, kind_name, known_fields, plain_block
+from .fields import ONLY_INSIDE_RESULT, NotJson, has_words, kind_name, known_fields, plain_block
 
 _ROLES = {"user": "user", "assistant": "assistant", "system": "user"}
 
@@ -29,7 +29,7 @@ def plain_messages(messages, log=lambda line: None, keep_unsigned_thinking=False
 
 def _plain(message, place, log, keep_unsigned_thinking):
     role, content = _role_and_content(message, place, log)
-    if type(content) is str and content and not content.isspace():
+    if has_words(content):
         return {"role": role, "content": content}
     blocks = [_block(block, role, place, log, keep_unsigned_thinking) for block in _as_list(content, place, log)]
     return {"role": role, "content": [block for block in blocks if block]}
@@ -69,15 +69,12 @@ def _role_and_content(message, place, log):
 
 def _as_list(content, place, log):
     """Rules C1 to C3: a content that is no list, as a list of blocks. Blank text is no block."""
-    if isinstance(content, str) and content and not content.isspace():
-        return [content]  # a subclass of str
-    if content is None or isinstance(content, str):
+    blank = isinstance(content, str) and not content.strip()
+    if content is None or blank or isinstance(content, (list, tuple)) and not content:
         log(f"dropped {place}: it was empty")
         return []
-    if isinstance(content, dict) or hasattr(content, "model_dump"):
+    if isinstance(content, (str, dict)) or hasattr(content, "model_dump"):
         return [content]
     if not isinstance(content, (list, tuple)):
         raise ValueError(f"the content of {place} is {kind_name(content)}: give a string or a list of blocks")
-    if not content:
-        log(f"dropped {place}: it was empty")
     return content

@@ -5,13 +5,18 @@ normalize_messages does the same without it, in several times the time: tests/hi
 
 import contextlib
 import gc
-from itertools import pairwise
+from itertools import takewhile
+from operator import ne
 
-from .fields import THINKING, NotJson, as_json
+from .fields import THINKING, NotJson, as_json, has_words
+from .ids import all_legal
 from .turns import merge_neighbours
 
-_OF_ASSISTANT = {"text"} | THINKING
-_OF_USER = {"text", "image", "search_result", "document", "container_upload"}
+# What stands beside calls and results, by role.
+_BESIDE = {
+    "assistant": {"text"} | THINKING,
+    "user": {"text", "image", "search_result", "document", "container_upload"},
+}
 _DIRECT = {"type": "direct"}
 
 
@@ -29,62 +34,47 @@ def no_collector():
 
 def usual(message):
     """A copy of a message of the usual shapes that has nothing to fix, else None."""
-    if type(message) is not dict or len(message) != 2:
+    if type(message) is not dict or len(message) != 2 or message.get("role") not in ("user", "assistant"):
         return None
-    role, content = message.get("role"), message.get("content")
-    if role not in ("user", "assistant"):
-        return None
-    if type(content) is str:
-        return {"role": role, "content": content} if content and not content.isspace() else None
-    if type(content) is not list or not content:
-        return None
+    content = message.get("content")
+    if type(content) is not list:
+        return message.copy() if has_words(content) else None
     blocks = []
     for block in content:
         if type(block) is not dict:
             return None
-        kind, fields, copy = block.get("type"), len(block), block.copy()
+        kind, fields, copy, right = block.get("type"), len(block), block.copy(), False
         if kind == "text":
             text = block.get("text")
-            if fields != 2 or type(text) is not str or not text or text.isspace():
-                return None
+            right = fields == 2 and type(text) is str and text and not text.isspace()
         elif kind == "tool_use":
-            name, arguments, caller = block.get("name"), block.get("input"), block.get("caller")
-            if fields == 5 and type(caller) is dict and caller == _DIRECT:
-                copy["caller"] = caller.copy()
-            elif fields != 4:
-                return None
-            if type(block.get("id")) is not str or type(name) is not str or not 0 < len(name) <= 200:
-                return None
-            if type(arguments) is not dict:
-                return None
-            copy["input"] = as_json(arguments)
+            name, given = block.get("name"), block.get("input")
+            if fields == 5 and block.get("caller") == _DIRECT:
+                copy["caller"], fields = _DIRECT.copy(), 4
+            if fields == 4 and type(block.get("id")) is type(name) is str and 0 < len(name) <= 200:
+                right = type(given) is dict
+            if right:
+                copy["input"] = as_json(given)
         elif kind == "tool_result":
             said, failed = block.get("content"), block.get("is_error")
-            if fields != 3 and (fields != 4 or type(failed) is not bool) or type(block.get("tool_use_id")) is not str:
-                return None
             if type(said) is list:
-                copy["content"] = said = [part.copy() for part in said if _is_text(part)]
-                if len(said) != len(block["content"]):
-                    return None
-            elif type(said) is not str:
-                return None
-            if failed and not said:
-                return None
+                copy["content"] = [part.copy() for part in said if _is_text(part)]
+                right = len(copy["content"]) == len(said)
+            else:
+                right = type(said) is str
+            right = right and (fields == 3 or fields == 4 and type(failed) is bool) and (said or not failed)
+            right = right and type(block.get("tool_use_id")) is str
         elif kind == "thinking":
             signature = block.get("signature")
-            if fields != 3 or type(block.get("thinking")) is not str or type(signature) is not str or not signature:
-                return None
-        else:
+            right = fields == 3 and type(block.get("thinking")) is type(signature) is str and signature
+        if not right:
             return None
         blocks.append(copy)
-    return {"role": role, "content": blocks}
+    return {"role": message["role"], "content": blocks} if blocks else None
 
 
 def _is_text(block):
-    if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
-        return False
-    text = block.get("text")
-    return type(text) is str and text != "" and not text.isspace()
+    return type(block) is dict and len(block) == 2 and block.get("type") == "text" and has_words(block.get("text"))
 
 
 def is_right(messages):
@@ -103,25 +93,17 @@ def is_right(messages):
             if waiting:
                 return False
             kind = "text"
-        elif role == "assistant":
-            for block in content:
-                kind = block["type"]
-                if kind == "tool_use":
-                    id = block["id"]
-                    if id in called or not id.isascii() or not id.replace("_", "").replace("-", "").isalnum():
-                        return False
-                    called.add(id)
-                    waiting.add(id)
-                elif waiting or kind not in _OF_ASSISTANT:
-                    return False
-        else:
-            for block in content:
-                kind = block["type"]
-                if kind == "tool_result" and block["tool_use_id"] in waiting:
-                    waiting.remove(block["tool_use_id"])
-                elif waiting or kind not in _OF_USER:
-                    return False
-    return not waiting and kind not in THINKING
+            continue
+        for block in content:
+            kind = block["type"]
+            if kind == "tool_use" and role == "assistant" and block["id"] not in called:
+                called.add(block["id"])
+                waiting.add(block["id"])
+            elif kind == "tool_result" and role == "user" and block["tool_use_id"] in waiting:
+                waiting.remove(block["tool_use_id"])
+            elif waiting or kind not in _BESIDE[role]:
+                return False
+    return not waiting and kind not in THINKING and all_legal(called)
 
 
 def right_copy(messages, log):
@@ -132,10 +114,7 @@ def right_copy(messages, log):
     copies, roles = [], []
 
     def usual_ones():
-        for message in messages:
-            copy = usual(message)
-            if copy is None:
-                return
+        for copy in takewhile(bool, map(usual, messages)):
             copies.append(copy)
             roles.append(copy["role"])
             yield copy
@@ -144,6 +123,5 @@ def right_copy(messages, log):
         right = is_right(usual_ones()) and len(copies) == len(messages) and roles[-1:] == ["user"]
     except (NotJson, RecursionError):
         return None
-    if not right or all(one != other for one, other in pairwise(roles)):
-        return copies if right else None
-    return merge_neighbours(copies, log)
+    apart = all(map(ne, roles, roles[1:]))
+    return (copies if apart else merge_neighbours(copies, log)) if right else None

@@ -5,7 +5,7 @@ From messages to turns and back, and how an assistant's turn may end.
 
 from itertools import groupby, pairwise
 
-from .fields import HOME, SERVER_RESULTS, THINKING
+from .fields import HOME, SERVER_RESULTS, SERVER_SIDE, THINKING
 
 
 class Turn:
@@ -21,20 +21,6 @@ class Turn:
 
     def spots(self):
         return zip(self.blocks, self.places, strict=True)
-
-    def leading_results(self):
-        """The ids of the calls that the beginning of the turn answers."""
-        ids = []
-        for block in self.blocks:
-            if block["type"] != "tool_result":
-                break
-            ids.append(block["tool_use_id"])
-        return ids
-
-    def drop(self, numbers):
-        """Remove the blocks with these numbers."""
-        kept = sorted({*range(len(self.blocks))}.difference(numbers))
-        self.blocks, self.places = [self.blocks[k] for k in kept], [self.places[k] for k in kept]
 
     def message(self, blocks):
         """A message of some of the turn's blocks."""
@@ -59,15 +45,13 @@ def turns_of(messages, log=lambda line: None):
     return turns
 
 
-def as_they_stood(turns, messages):
-    """The messages from which these turns came, each with what the turns hold of it now."""
-    contents = [[] for _ in messages]
-    for turn in turns:
-        for block, place in turn.spots():
-            contents[place].append(block)
+def only(messages, wanted):
+    """The messages with those of their blocks for which wanted(block, index of the message) is true. A string stays."""
     return [
-        message if isinstance(message["content"], str) else {"role": message["role"], "content": content}
-        for message, content in zip(messages, contents, strict=True)
+        {"role": message["role"], "content": [block for block in message["content"] if wanted(block, place)]}
+        if not isinstance(message["content"], str)
+        else message
+        for place, message in enumerate(messages)
     ]
 
 
@@ -89,21 +73,21 @@ def merge_neighbours(messages, log=lambda line: None):
     if all(message["content"] for message in messages) and all(a["role"] != b["role"] for a, b in pairwise(messages)):
         return list(messages)
     merged = []
-    said = ((index, message) for index, message in enumerate(messages) if message["content"])
+    said = [(index, message) for index, message in enumerate(messages) if message["content"]]
     for role, group in groupby(said, key=lambda pair: pair[1]["role"]):
-        (index, message), *more = group
-        content = message["content"]
-        if more:
-            log(JOINED.format(index, more[-1][0], role))
-            content = [block for _, message in ((index, message), *more) for block in blocks_of(message["content"])]
-        merged.append({"role": role, "content": content})
+        turn = list(group)
+        (first, message), (last, _) = turn[0], turn[-1]
+        if first < last:
+            log(JOINED.format(first, last, role))
+            message = {"role": role, "content": [block for _, part in turn for block in blocks_of(part["content"])]}
+        merged.append(message)
     return merged
 
 
 def is_paused(message):
     """Whether a message ends in a tool that runs at the API's side: then the assistant's turn goes on by itself."""
     content = message["content"]
-    return isinstance(content, list) and bool(content) and content[-1]["type"] in SERVER_RESULTS | {"server_tool_use"}
+    return isinstance(content, list) and bool(content) and content[-1]["type"] in SERVER_SIDE
 
 
 def close_turns(messages, log):
@@ -115,19 +99,17 @@ def close_turns(messages, log):
     last = messages[-1] if messages else None
     word_follows = bool(last) and last["role"] == "assistant" and not is_paused(last)  # "Continue."
     for message in reversed(messages):
-        content = message["content"]
-        if isinstance(content, str):
-            word_follows = message["role"] == "user"
-        elif message["role"] == "user":
-            word_follows = word_follows or bool(content) and content[-1]["type"] != "tool_result"  # results come first
+        blocks = blocks_of(message["content"])
+        if message["role"] == "user":
+            word_follows = word_follows or bool(blocks) and blocks[-1]["type"] != "tool_result"  # results come first
         else:
-            finished.update([block["tool_use_id"] for block in content if block["type"] in SERVER_RESULTS])
-            left = [b for b in content if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
-            if len(left) < len(content):
+            finished.update([block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS])
+            left = [b for b in blocks if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
+            if len(left) < len(blocks):
                 log("dropped a server_tool_use whose result never came")
             while left and left[-1]["type"] in THINKING:
                 log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
-            if len(left) < len(content):
+            if len(left) < len(blocks):
                 message = {"role": "assistant", "content": left}
             word_follows = word_follows and not left
         closed.append(message)
