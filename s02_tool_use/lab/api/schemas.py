@@ -5,7 +5,6 @@ import importlib.util
 import json
 import sys
 import types
-from collections.abc import Iterator
 from typing import Any
 
 
@@ -36,16 +35,12 @@ def _jsonschema() -> Any:
     return importlib.import_module("jsonschema")
 
 
-def is_closed(schema: dict) -> bool:
+def is_closed(schema: Any) -> bool:
     """U6. Whether each object in it allows no other properties than its own."""
-    objects = (part for part in _parts(schema) if part.get("type") == "object")
-    return all(part.get("additionalProperties") is False for part in objects)
-
-
-def _parts(schema: Any) -> Iterator[dict]:
-    """A schema and all that it is made of, but for the values that it names."""
-    if isinstance(schema, dict):
-        yield schema
-        schema = [part for key, part in schema.items() if key not in ("const", "default", "enum", "examples")]
-    for part in schema if isinstance(schema, list) else ():
-        yield from _parts(part)
+    if isinstance(schema, list):
+        return all(map(is_closed, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+        return False
+    return all(is_closed(part) for key, part in schema.items() if key not in ("const", "default", "enum", "examples"))
