@@ -77,7 +77,7 @@ def agent_steps(
             yield Step("reply", reply)
             for block in _calls(turn):
                 if reply.stop_reason in CUT:
-                    results.append(_refused(block, CUT[reply.stop_reason]))
+                    results.append(cancelled(block["id"], CUT[reply.stop_reason]))
                 else:
                     yield Step("tool_use", block)
                     results.append(_run(block, handlers, approve))
@@ -132,8 +132,4 @@ def _run(block, handlers, approve):
         return run_tool(block, handlers)
     # Nothing of what came back goes into the history, unless it is a string; type() can't be fooled by __class__.
     reason = str.__str__(verdict) if issubclass(type(verdict), str) else ""
-    return _refused(block, sendable(reason) if reason.strip() else NOT_ALLOWED)
-
-
-def _refused(block, why):
-    return {"type": "tool_result", "tool_use_id": block["id"], "content": why, "is_error": True}
+    return cancelled(block["id"], sendable(reason) if reason.strip() else NOT_ALLOWED)

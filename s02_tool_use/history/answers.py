@@ -13,9 +13,9 @@ from .turns import JOINED, merge_neighbours, turns_of
 CANCELLED = "(cancelled)"
 
 
-def cancelled(call_id):
-    """The answer to a call that never got one. It is an error, so that nobody takes it for the tool's output."""
-    return {"type": "tool_result", "tool_use_id": call_id, "content": CANCELLED, "is_error": True}
+def cancelled(call_id, why=CANCELLED):
+    """The answer to a call that did not run. It is an error, so that nobody takes it for the tool's output."""
+    return {"type": "tool_result", "tool_use_id": call_id, "content": why, "is_error": True}
 
 
 def answer_every_call(messages, log):
@@ -51,7 +51,7 @@ def answer_every_call(messages, log):
 def one_answer_each(turns, log):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
     called = {b["id"]: (n, at) for n, turn in enumerate(turns) for b, at in turn.spots() if b["type"] == "tool_use"}
-    best = {}  # call id -> (how good its result is, the result, its message if that is not where it belongs)
+    best = {}  # call id -> (its result, whether that comes after it, the message if that is not where it belongs)
     for n, turn in enumerate(turns):
         leading = turn.role == "user"
         for block, place in turn.spots() if leading else ():
@@ -62,17 +62,19 @@ def one_answer_each(turns, log):
             if name not in called:
                 log(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
-            good = not is_placeholder(block), n > called[name][0]
-            if name in best and good <= best[name][0]:
-                log(f"dropped a second result of {name} in message {place}")
-                continue
-            if best.pop(name, None):
+            after = n > called[name][0]
+            if name in best:
+                standing, stands_after, _ = best[name]
+                if (not is_placeholder(block), after) <= (not is_placeholder(standing), stands_after):
+                    log(f"dropped a second result of {name} in message {place}")
+                    continue
                 log(f"took the result of {name} in message {place} instead of the one before")
-            best[name] = good, block, None if leading and n == called[name][0] + 1 else place
+                del best[name]
+            best[name] = block, after, None if leading and n == called[name][0] + 1 else place
     for name, (_, _, place) in best.items():
         if place is not None:
             log(f"moved the result of {name} from message {place} to its call in message {called[name][1]}")
-    return {name: block for name, (_, block, _) in best.items()}
+    return {name: block for name, (block, _, _) in best.items()}
 
 
 def calls_last(turn, log):

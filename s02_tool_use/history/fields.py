@@ -48,24 +48,8 @@ SOURCES = {"image": _SOURCES, "document": {**_SOURCES, "text": _DATA, "content":
 # Who made a call: the model, or code that it ran at the API's side.
 CALLERS = {
     "direct": {"type"},
-    "code_execution_20250825": {"type", "tool_id"},
-    "code_execution_20260120": {"type", "tool_id"},
+    **dict.fromkeys(("code_execution_20250825", "code_execution_20260120"), {"type", "tool_id"}),
 }
-
-
-def plain_block(block, place):
-    """A block as a dict of plain data, and nothing shared with the one that came in. A string becomes a text block.
-
-    An SDK object gives the known fields that hold something. ValueError for what is no block.
-    """
-    if isinstance(block, str):
-        return {"type": "text", "text": as_json(block)}
-    if hasattr(block, "model_dump"):
-        block = block.model_dump(exclude_none=True, warnings=False)
-        block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
-    if not isinstance(block, dict):
-        raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
-    return as_json(block)
 
 
 class NotJson(Exception):

@@ -5,7 +5,7 @@ One message comes out for each that goes in, so the indexes stay. What calls and
 
 from . import quick
 from .blocks import fixed
-from .fields import ONLY_INSIDE_RESULT, NotJson, has_words, kind_name, known_fields, plain_block
+from .fields import FIELDS, ONLY_INSIDE_RESULT, NotJson, as_json, has_words, kind_name, known_fields
 
 _ROLES = {"user": "user", "assistant": "assistant", "system": "user"}
 
@@ -37,7 +37,14 @@ def _plain(message, place, log, keep_unsigned_thinking):
 
 def _block(block, role, place, log, keep_unsigned_thinking):
     """Plain data first, then known fields, then what they must hold. None when nothing is left."""
-    block = known_fields(plain_block(block, place), place, log)
+    if isinstance(block, str):
+        block = {"type": "text", "text": block}
+    if hasattr(block, "model_dump"):  # an SDK object: its known fields that hold something
+        block = block.model_dump(exclude_none=True, warnings=False)
+        block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
+    if not isinstance(block, dict):
+        raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
+    block = known_fields(as_json(block), place, log)
     if block is None:
         return None
     if block["type"] in ONLY_INSIDE_RESULT:

@@ -18,6 +18,7 @@ _BESIDE = {
     "user": {"text", "image", "search_result", "document", "container_upload"},
 }
 _DIRECT = {"type": "direct"}
+_STRING = [{"type": "text"}]  # what a string is, as blocks
 
 
 @contextlib.contextmanager
@@ -89,12 +90,7 @@ def is_right(messages):
         if not content or kind in THINKING or role != before and role == "assistant" and waiting:
             return False
         before = role
-        if isinstance(content, str):
-            if waiting:
-                return False
-            kind = "text"
-            continue
-        for block in content:
+        for block in _STRING if isinstance(content, str) else content:
             kind = block["type"]
             if kind == "tool_use" and role == "assistant" and block["id"] not in called:
                 called.add(block["id"])
