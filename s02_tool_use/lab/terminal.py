@@ -91,22 +91,22 @@ def _run(arguments):
         else:
             workspace.use_workdir(arguments.workdir or ".")
     except (OSError, ValueError):
-        print(f"There is no folder {arguments.workdir or '.'} to work in. Make it first.", file=sys.stderr)
-        return 2
+        return _wrong(f"There is no folder {arguments.workdir or '.'} to work in. Make it first.")
     try:
         with contextlib.redirect_stdout(out):
             client, model = connect(offline=arguments.offline)
     except SettingsError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return _wrong(error)
     read, ask = _readers(single)
     chat = TerminalChat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
     if not single:
         return chat.talk()
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    if prompt.strip():
-        return chat.answer(prompt)
-    print("The prompt is empty: write it behind -p.", file=sys.stderr)
+    return chat.answer(prompt) if prompt.strip() else _wrong("The prompt is empty: write it behind -p.")
+
+
+def _wrong(said):
+    print(said, file=sys.stderr)
     return 2
 
 
@@ -150,10 +150,6 @@ class TerminalChat:
         self.written = set()  # by /save, which replaces no other file
         self.open = False  # True when the cursor stands behind a text and not at the start of a line
         self.text = []  # of the last reply
-
-    @property
-    def messages(self) -> list:
-        return self.session.messages
 
     # Two ways to use it: line after line, or one question.
 
@@ -199,8 +195,7 @@ class TerminalChat:
         elif kind == "text":
             self.text.append(data)
             if data and not self.single:
-                self.out.write(page.printable(data))
-                self.out.flush()
+                self.write(page.printable(data))
                 self.open = True
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
@@ -228,7 +223,7 @@ class TerminalChat:
         elif name == "tools":
             self.say("\n".join(f"{t['name']:11} {t['description'].split('. ')[0]}" for t in dispatch.TOOLS))
         elif name == "messages":
-            self.say(repr(show.show_messages(self.messages)))
+            self.say(repr(show.show_messages(self.session.messages)))
         elif name == "cost":
             requests, tokens = self.session.used
             self.say(f"{requests}: {tokens or 'no tokens'}. What a token costs is not known here.")
@@ -248,17 +243,22 @@ class TerminalChat:
             self.say(f"{name} exists and stays as it is: choose another name.", RED)
         else:
             try:
-                path.write_bytes((rows.to_text(self.messages, indent=2) + "\n").encode("utf-8", "backslashreplace"))
+                path.write_bytes(
+                    (rows.to_text(self.session.messages, indent=2) + "\n").encode("utf-8", "backslashreplace")
+                )
             except OSError as error:
                 self.say(f"{name} cannot be written: {error.strerror}.", RED)
             else:
                 self.written.add(path)
-                self.say(f"{len(self.messages)} messages written to {name}.")
+                self.say(f"{len(self.session.messages)} messages written to {name}.")
+
+    def write(self, text):
+        self.out.write(text)
+        self.out.flush()
 
     def end_line(self):
         if self.open:
-            self.out.write("\n")
-            self.out.flush()
+            self.write("\n")
             self.open = False
 
     def say(self, text: str, style: str = "") -> None:
@@ -266,8 +266,7 @@ class TerminalChat:
         if text:
             self.end_line()
             text = page.printable(text)
-            self.out.write(f"{style}{text}{RESET}\n" if style and self.colours else f"{text}\n")
-            self.out.flush()
+            self.write(f"{style}{text}{RESET}\n" if style and self.colours else f"{text}\n")
 
 
 def _indent(text):

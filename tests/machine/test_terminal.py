@@ -577,10 +577,10 @@ def test_when_it_says_stopped_every_call_has_its_answer():
                     raise KeyboardInterrupt
 
             def say(self, text, style=""):
-                said.append((text, len(self.messages)))
+                said.append((text, len(self.session.messages)))
 
         chat = Interrupted(client, "m", read=None, ask=None, out=io.StringIO(), yes=True)
         assert chat.turn("Go.") == terminal.STOPPED
         client.close()
     assert said == [("Stopped.", 3)]
-    assert [block["content"] for block in chat.messages[-1]["content"]] == ["(cancelled)"] * 2
+    assert [block["content"] for block in chat.session.messages[-1]["content"]] == ["(cancelled)"] * 2

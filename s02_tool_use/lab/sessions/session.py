@@ -100,7 +100,7 @@ class Session:
         turn = self._turn
         if turn is None or turn.question is None:
             raise ValueError("Nothing waits to be allowed.")
-        turn.verdict, turn.refusal = verdict, reason
+        turn.verdict, turn.refusal, turn.question = verdict, reason, None
         turn.decided.set()
 
     def stop(self) -> None:

@@ -114,15 +114,13 @@ def of_lookup(block, handlers):
 
 
 def of_result(result):
-    if result.get("is_error"):
-        return "It failed. The result says so with is_error, so that the model can mend its call."
-    return "This is what the model will get."
+    failed = "It failed. The result says so with is_error, so that the model can mend its call."
+    return failed if result.get("is_error") else "This is what the model will get."
 
 
 def of_appended(number):
-    if number == 1:
-        return "The result goes into a message of the user."
-    return f"All {number} results go into one message of the user."
+    what = "The result goes" if number == 1 else f"All {number} results go"
+    return f"{what} into {'a' if number == 1 else 'one'} message of the user."
 
 
 def of_stop(reason):
@@ -139,7 +137,7 @@ def saved_stages(history, settings):
     for index, message in enumerate(history):
         before, now = history[:index], history[: index + 1]
         if not isinstance(message, dict) or message.get("role") != "assistant":
-            given = sum(kind == "tool_result" for kind in _kinds(message))
+            given = len(_answers(message))
             says = of_appended(given) if given else "A message of the user is appended."
             yield Stage("appended" if given else "user", says, now, message, base=now)
             continue
@@ -153,18 +151,13 @@ def saved_stages(history, settings):
             turn = {"block": block, "base": before, "reply": reply}
             handlers = settings.get("handlers", dispatch.TOOL_HANDLERS)
             yield Stage("lookup", of_lookup(block, handlers), now, block, **turn, results=known)
-            result, place = results.get(str(block.get("id")), (None, None))
-            if result is None:
-                known.append(cancelled(block.get("id")))
-                yield Stage("missing", "The list has no result for this call.", now, block, **turn, results=known)
-                continue
-            known.append(result)
-            says = (
-                of_result(result)
-                if place == index + 1
-                else f"Its result stands in message {place}, not in the next one."
-            )
-            yield Stage("result", says, now, result, **turn, results=known)
+            wire, place = results.get(str(block.get("id")), (None, None))
+            known.append(wire or cancelled(block.get("id")))
+            if wire is None:
+                kind, wire, says = "missing", block, "The list has no result for this call."
+            else:
+                kind, says = "result", f"Its result stands in message {place}, not in the next one."
+            yield Stage(kind, of_result(wire) if place == index + 1 else says, now, wire, **turn, results=known)
     yield Stage("end", "The list ends here.", history, base=history)
 
 
@@ -172,14 +165,14 @@ def _results_in(history):
     """Call id -> (its first result, the index of the message where it stands)."""
     found = {}
     for index, message in enumerate(history):
-        for block in conversation.blocks(message):
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                found.setdefault(str(block.get("tool_use_id")), (block, index))
+        for block in _answers(message):
+            found.setdefault(str(block.get("tool_use_id")), (block, index))
     return found
 
 
-def _kinds(message):
-    return [block.get("type") for block in conversation.blocks(message) if isinstance(block, dict)]
+def _answers(message):
+    every = conversation.blocks(message)
+    return [block for block in every if isinstance(block, dict) and block.get("type") == "tool_result"]
 
 
 def _normalised(history):
@@ -192,6 +185,5 @@ def _normalised(history):
 
 def _verdict(history):
     problem = conversation.judge({"messages": history}) if history else None
-    if problem is None:
-        return "Sent as it stands, without repairs, the API accepts it."
-    return f"Sent as it stands, without repairs, the API refuses it: {problem.message}"
+    said = f"refuses it: {problem.message}" if problem else "accepts it."
+    return f"Sent as it stands, without repairs, the API {said}"

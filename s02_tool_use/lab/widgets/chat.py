@@ -29,32 +29,24 @@ class Chat(Panel):
         self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
         self.prompt._submission_callbacks.register_callback(self._send)  # Enter, and not the leaving of the field
         self.send_button = button("Send", self._send, button_style="primary")
-        self.stop_button = button(
-            "Stop", lambda _: self.session.stop(), "Stop; the conversation stays valid", disabled=True
+        tooltip = "Stop; the conversation stays valid"
+        self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
+        self.asked, self.status, self.link = Drawing(), Drawing(), Drawing()
+        answers = row(
+            button("Allow", lambda _: self._decide(True), button_style="success"),
+            button("Always in this session", lambda _: self._decide("always")),
+            button("Do not allow", lambda _: self._decide(False), button_style="danger"),
         )
-        self.new_button = button("New conversation", self._reset)
-        self.export_button = button("Export", self._export, "The conversation as a JSON file")
-        self.asked = Drawing()
-        self.question = ipywidgets.VBox(
-            [
-                self.asked,
-                row(
-                    button("Allow", lambda _: self._decide(True), button_style="success"),
-                    button("Always in this session", lambda _: self._decide("always")),
-                    button("Do not allow", lambda _: self._decide(False), button_style="danger"),
-                ),
-            ],
-            layout=ipywidgets.Layout(display="none"),
-        )
-        self.status, self.link = Drawing(), Drawing()
+        self.question = ipywidgets.VBox([self.asked, answers], layout=ipywidgets.Layout(display="none"))
         self._text, self._answer, self._waits, self._calls, self._turn = "", None, False, {}, None
-        prompt = ipywidgets.HBox(
-            [self.prompt, self.send_button, self.stop_button], layout=ipywidgets.Layout(width="100%")
+        prompt = row(self.prompt, self.send_button, self.stop_button)
+        prompt.layout.flex_flow = "row nowrap"
+        below = row(
+            button("New conversation", self._reset),
+            button("Export", self._export, "The conversation as a JSON file"),
+            self.status,
         )
-        scrolled = ipywidgets.VBox([self.turns], layout=scroll)
-        super().__init__(
-            [scrolled, self.question, prompt, row(self.new_button, self.export_button, self.status), self.link]
-        )
+        super().__init__([ipywidgets.VBox([self.turns], layout=scroll), self.question, prompt, below, self.link])
         self._draw()
 
     @property
@@ -81,12 +73,11 @@ class Chat(Panel):
         self.prompt.value = ""
 
     def _decide(self, verdict):
-        @guarded
         def decide(self):
             self.session.decide(verdict)
             self._draw()
 
-        decide(self)
+        guarded(decide)(self)
 
     @guarded
     def _reset(self):
@@ -162,7 +153,7 @@ class Chat(Panel):
         self._draw_text()
         answers = conversation.blocks(self.session.messages[-1]) if self.session.messages else []
         for block in answers:  # "(cancelled)", after Stop
-            if block.get("type") == "tool_result" and block["tool_use_id"] in self._calls:
+            if block.get("tool_use_id") in self._calls:
                 self._on_tool_result(block)
         if sentence:
             self._add(page.bar(page.escape(sentence), page.RED if reason == "failed" else page.GREY))
@@ -193,9 +184,9 @@ def _call(call, result=None):
         return page.bar(f"{head} <i>...</i>{body}", page.GREY)
     text = rows.inner(result.get("content", ""))
     error = page.badge("is_error", page.RED) + " " if result.get("is_error") else ""
-    first = page.escape(page.shorten(text.split("\n", 1)[0], 80)) or "<i>no output</i>"
-    lines = text.count("\n") + 1
-    more = f" ... {lines} lines" if lines > 1 else ""
+    first, *rest = text.split("\n")
+    first = page.escape(page.shorten(first, 80)) or "<i>no output</i>"
+    more = f" ... {len(rest) + 1} lines" if rest else ""
     shown = page.code(text, fold=10_000)
     folded = f"<details><summary>{error}<code>{first}</code>{more}</summary>{shown}</details>"
     return page.bar(head + body + folded, page.RED if result.get("is_error") else page.GREY)

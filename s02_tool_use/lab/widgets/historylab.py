@@ -13,7 +13,6 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
 
-HALF = {"width": "48%", "min_width": "24em"}
 _SHAPES = (AttributeError, IndexError, KeyError, TypeError)  # what a pass raises at a shape that it does not expect
 
 
@@ -34,7 +33,7 @@ class HistoryLab(Panel):
         self.switches = {name: switch(one.__doc__.rstrip(".")) for name, one in PASSES.items()}
         self.before, self.fixed = Drawing(), Drawing()
         for place in (self.before, self.fixed):
-            place.layout = ipywidgets.Layout(**HALF)
+            place.layout = ipywidgets.Layout(width="48%", min_width="24em")
         self.repairs = Drawing()
         self.case.observe(self._picked, "value")
         for part in (self.text, *self.switches.values()):
@@ -81,12 +80,9 @@ class HistoryLab(Panel):
         return before, self._side("after", self.after), Page(text, f"<ul>{drawn}</ul>" if lines else f"<i>{text}</i>")
 
     def _side(self, name, history):
-        said = api_says(history, self._case)
-        drawn = show.show_messages(history)
-        good = said == "accepted"
-        verdict = page.bar(
-            f"{page.badge(name, page.GREEN if good else page.RED)} The API: {page.escape(said)}", page.GREY
-        )
+        said, drawn = api_says(history, self._case), show.show_messages(history)
+        badge = page.badge(name, page.GREEN if said == "accepted" else page.RED)
+        verdict = page.bar(f"{badge} The API: {page.escape(said)}", page.GREY)
         return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
 
 

@@ -41,8 +41,8 @@ class Stepper(Panel):
         self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
         self.editor = ipywidgets.VBox([self.text, row(self.use_button)])
         self._drawing = False
-        self.step.observe(self._jumped, "value")
-        self.which.observe(self._switched, "value")
+        for part in (self.step, self.which):
+            part.observe(self._chosen, "value")
         self.view.observe(self._drawn_anew, "value")
         moves = row(self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button)
         super().__init__([moves, row(self.step, self.which), self.says, self.view, self.shown, self.editor])
@@ -96,17 +96,14 @@ class Stepper(Panel):
             self._draw()
 
     @guarded
-    def _jumped(self):
-        if not self._drawing and self.step.value is not None:
+    def _chosen(self):
+        """Another step of this run, or another run."""
+        if not self._drawing:
             self._idle()
-            self.run.at = self.step.value
-            self._draw()
-
-    @guarded
-    def _switched(self):
-        if not self._drawing and self.which.value is not None:
-            self._idle()
-            self.run = self.runs[self.which.value]
+            run = self.runs[self.which.value]
+            if run is self.run:
+                run.at = self.step.value
+            self.run = run
             self._draw()
 
     @guarded
@@ -141,11 +138,9 @@ class Stepper(Panel):
     def _draw(self):
         run, stage, self._drawing = self.run, self.run.stage, True
         try:
-            self.step.options = [
-                (page.printable(f"{number}  {s.title}"), number) for number, s in enumerate(run.stages)
-            ]
+            self.step.options = [(page.printable(f"{at}  {one.title}"), at) for at, one in enumerate(run.stages)]
             self.step.value = run.at
-            self.which.options = [(_run_name(number, run), number) for number, run in enumerate(self.runs)]
+            self.which.options = [(f"{at + 1}: {len(one.stages)} steps", at) for at, one in enumerate(self.runs)]
             self.which.value = self.runs.index(run)
             self.which.layout.display = "" if len(self.runs) > 1 else "none"
         finally:
@@ -169,17 +164,14 @@ class Stepper(Panel):
             return self._handler(stage)
         drawn = show.show_messages(stage.messages) if stage.messages else Page("", "")
         about = _about(stage)
-        return Page(
-            f"{drawn.text}\n{about}".strip("\n"), drawn.html + (page.bar(page.code(about), page.GREY) if about else "")
-        )
+        below = page.bar(page.code(about), page.GREY) if about else ""
+        return Page(f"{drawn.text}\n{about}".strip("\n"), drawn.html + below)
 
     def _handler(self, stage):
-        handlers = self.run.settings.get("handlers", dispatch.TOOL_HANDLERS)
-        handler = handlers.get(stage.block.get("name")) if stage.block else None
-        if handler is None:
-            said = "This step is about no handler." if not stage.block else "There is no handler of this name."
-            return Page(said, f"<i>{said}</i>")
-        return show.show_source(handler)
+        if not stage.block:
+            return _note("This step is about no handler.")
+        handler = self.run.settings.get("handlers", dispatch.TOOL_HANDLERS).get(stage.block.get("name"))
+        return show.show_source(handler) if handler is not None else _note("There is no handler of this name.")
 
 
 def _says(run, busy):
@@ -201,13 +193,10 @@ def _about(stage):
 
 def _wire(stage):
     if stage.wire is None:
-        return Page("Nothing goes over the wire here.", "<i>Nothing goes over the wire here.</i>")
-    return Page(_json(stage.wire), page.code(_json(stage.wire), fold=10_000))
+        return _note("Nothing goes over the wire here.")
+    text = rows.to_text(stage.wire, indent=2)
+    return Page(text, page.code(text, fold=10_000))
 
 
-def _run_name(number, run):
-    return f"{number + 1}: {len(run.stages)} steps"
-
-
-def _json(value):
-    return rows.to_text(value, indent=2)
+def _note(sentence):
+    return Page(sentence, f"<i>{sentence}</i>")

@@ -200,6 +200,18 @@ def test_always_for_one_tool_is_not_always_for_another(session, seen):
     talk.join(PATIENCE)
 
 
+def test_a_question_that_was_answered_is_no_question_any_more_whenever_its_thread_goes_on(session, seen):
+    talk = session([call("bash", command="true"), "Done."])
+    talk.send("Go.")
+    seen.wait_for("question")
+    with pytest.MonkeyPatch.context() as held:
+        held.setattr(talk._turn.decided, "set", lambda: None)
+        talk.decide(True)
+        assert talk.question is None
+    talk.stop()
+    talk.join(PATIENCE)
+
+
 def test_an_answer_to_no_question_says_so(session):
     with pytest.raises(ValueError, match="Nothing waits"):
         session([]).decide(True)
