@@ -34,12 +34,12 @@ def answer_every_call(messages, log):
         if turn.role == "user":
             answered.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
-        leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks if following else ())
-        standing = [block["tool_use_id"] for block in leading]
         for blocks, calls in calls_last(turn, log):
             answered.append(turn.message(blocks))
-            if len(calls) > 1 and sorted(calls) == sorted(standing):
-                calls = standing  # the order of parallel results is free, so it stays
+            if len(calls) > 1 and following:  # the order of parallel results is free, so it stays
+                leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks)
+                standing = [block["tool_use_id"] for block in leading]
+                calls = standing if sorted(standing) == sorted(calls) else calls
             for name in calls:
                 if name not in answers:
                     log(f"answered {name}: {CANCELLED}")
@@ -50,7 +50,7 @@ def answer_every_call(messages, log):
 
 def one_answer_each(turns, log):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
-    called = {b["id"]: (n, at) for n, turn in enumerate(turns) for b, at in turn.spots() if b["type"] == "tool_use"}
+    called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
     best = {}  # call id -> (its result, whether that comes after it, the message if that is not where it belongs)
     for n, turn in enumerate(turns):
         leading = turn.role == "user"
@@ -62,7 +62,7 @@ def one_answer_each(turns, log):
             if name not in called:
                 log(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
-            after = n > called[name][0]
+            after = n > called[name]
             if name in best:
                 standing, stands_after, _ = best[name]
                 if (not is_placeholder(block), after) <= (not is_placeholder(standing), stands_after):
@@ -70,10 +70,11 @@ def one_answer_each(turns, log):
                     continue
                 log(f"took the result of {name} in message {place} instead of the one before")
                 del best[name]
-            best[name] = block, after, None if leading and n == called[name][0] + 1 else place
-    for name, (_, _, place) in best.items():
-        if place is not None:
-            log(f"moved the result of {name} from message {place} to its call in message {called[name][1]}")
+            best[name] = block, after, None if leading and n == called[name] + 1 else place
+    away = {name: place for name, (_, _, place) in best.items() if place is not None}
+    asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
+    for name, place in away.items():
+        log(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
     return {name: block for name, (block, _, _) in best.items()}
 
 

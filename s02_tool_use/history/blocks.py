@@ -22,9 +22,10 @@ def fixed(block, place, log):
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
         log(f"removed the unknown caller of a {kind} block in {place}")  # rule P13
         del block["caller"]
-    if not all(isinstance(block.get(name), right) for name, right in _NEEDED.get(kind, {}).items()):
-        return log(f"dropped the {kind} block in {place}: it is not whole")
-    return _FIXES[kind](block, place, log) if kind in _FIXES else block
+    if kind in _FIXES:
+        return _FIXES[kind](block, place, log)
+    whole = all(isinstance(block.get(name), right) for name, right in _NEEDED[kind].items())
+    return block if whole else log(f"dropped the {kind} block in {place}: it is not whole")
 
 
 # Field -> type of block -> the type that it has, if it is there at all.
@@ -37,7 +38,7 @@ _OPTIONAL = {
     "toolset_name": {"any": str},
     "transformations": {"any": dict},
 }
-# Type of block -> the fields without which it is dropped. Those of the usual types are fixed instead: _FIXES.
+# Type of block -> the fields without which it is dropped. The other types are fixed: _FIXES.
 _NEEDED = {
     "redacted_thinking": {"data": str},
     "search_result": {"source": str, "title": str, "content": list},
