@@ -16,21 +16,9 @@ from ... import dispatch, loop, messages
 from .. import conversation
 from ..client import endpoint as clients
 from ..client import faults
+from . import stages
 from .session import answered
-from .stages import (
-    ENDED,
-    SENT,
-    TURNS_BEGIN,
-    Stage,
-    of_appended,
-    of_lookup,
-    of_reply,
-    of_result,
-    of_stop,
-    request_for,
-    request_stages,
-    saved_stages,
-)
+from .stages import Stage
 
 
 class Run:
@@ -51,7 +39,7 @@ class Run:
         """A saved conversation, complete or broken, to walk through. With a client it can be forked and continued."""
         history = conversation.request_of(history)["messages"]
         run = cls(client, model, history, **settings)
-        run.saved, run.stages = True, list(saved_stages(history, settings))
+        run.saved, run.stages = True, list(stages.saved_stages(history, settings))
         return run
 
     @property
@@ -60,7 +48,7 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        return self.stage.kind in ENDED
+        return self.stage.kind in stages.ENDED
 
     def back(self) -> None:
         """Look at the stage before. Nothing is undone."""
@@ -91,7 +79,7 @@ class Run:
         For who interrupts the thread of a run too: KeyboardInterrupt may come between two stages, and leave `forward`.
         """
         last = self.stages[-1]
-        if last.kind not in ENDED:
+        if last.kind not in stages.ENDED:
             stopped = "Stopped. Forward goes on." if isinstance(error, KeyboardInterrupt) else ""
             says = stopped or faults.explain(error, self.client) + " Forward tries again."
             history = answered(last.messages, last.results) if last.reply else last.base
@@ -108,10 +96,12 @@ class Run:
         if isinstance(before, list):
             reply = {**(self.stage.reply or {}), "content": new}
             history = [*self.stage.base, {"role": "assistant", "content": new}] if new else self.stage.base
-            stage = replace(self.stage, reply=reply, wire=reply, messages=history, says="Edited. " + of_reply(reply))
+            stage = replace(
+                self.stage, reply=reply, wire=reply, messages=history, says="Edited. " + stages.of_reply(reply)
+            )
         else:
             results = [*self.stage.results[:-1], new]
-            stage = replace(self.stage, results=results, wire=new, says="Edited. " + of_result(new))
+            stage = replace(self.stage, results=results, wire=new, says="Edited. " + stages.of_result(new))
         self.stages[self.at :] = [stage]
         self._stand_at(self.at)
 
@@ -128,7 +118,7 @@ class Run:
 
     def _stand_at(self, at):
         self.at = at
-        begun = max(index for index in range(at + 1) if self.stages[index].kind in TURNS_BEGIN)
+        begun = max(index for index in range(at + 1) if self.stages[index].kind in stages.TURNS_BEGIN)
         self._coming = itertools.islice(self._play(self.stage), at - begun, None)  # so many of this turn are known
 
     def _play(self, start):
@@ -149,21 +139,21 @@ class Run:
         turn, request = {}, {}
         for kind, data in loop.agent_steps(client, self.model, history, **settings):
             if kind in ("request", "stop") and turn.get("results"):
-                says = of_appended(len(turn["results"]))
+                says = stages.of_appended(len(turn["results"]))
                 yield Stage("appended", says, history, history[-1], base=history, lines=self._lines)
             if kind == "request":
                 turn, request = {"base": list(history), "reply": None, "results": [], "lines": self._lines}, data
                 repairs = []
                 messages.normalize_messages(history, repairs=repairs)  # as the loop did, but this time it tells
-                built = request_for(self.model, history, self.settings)
-                yield from request_stages(built, request, repairs, self._lines)
+                built = stages.request_for(self.model, history, self.settings)
+                yield from stages.request_stages(built, request, repairs, self._lines)
             elif kind == "reply":
-                yield Stage("sent", SENT, turn["base"], request, **turn)
+                yield Stage("sent", stages.SENT, turn["base"], request, **turn)
                 reply = {**data.to_dict(), "content": history[-1]["content"] if data.content else []}
                 turn |= {"reply": reply, "lines": self._lines}
-                yield Stage("reply", of_reply(reply), history, reply, **turn)
+                yield Stage("reply", stages.of_reply(reply), history, reply, **turn)
             elif kind == "tool_use":
-                yield Stage("lookup", of_lookup(data, self._handlers), history, data, data, **turn)
+                yield Stage("lookup", stages.of_lookup(data, self._handlers), history, data, data, **turn)
             elif kind == "tool_result":
                 block = conversation.calls([turn["reply"]])[len(turn["results"])]
                 if known:
@@ -172,9 +162,9 @@ class Run:
                 turn["results"].append(data)
                 ran = allowed.pop() is True if allowed else False
                 kind = ("result" if block.get("name") in self._handlers else "unknown") if ran else "refused"
-                yield Stage(kind, of_result(data), history, data, block, **turn)
+                yield Stage(kind, stages.of_result(data), history, data, block, **turn)
             elif kind == "stop":
-                yield Stage("stop", of_stop(data), history, base=history, lines=self._lines)
+                yield Stage("stop", stages.of_stop(data), history, base=history, lines=self._lines)
 
     @property
     def _handlers(self):

@@ -21,7 +21,10 @@ class Chat(Panel):
     """
 
     def __init__(self, client, model, *, ask_before=ASK_BEFORE, prices=None, **settings):
-        self.session = Session(client, model, watch=self._watch, ask_before=ask_before, prices=prices, **settings)
+        def watch(*told):  # in the session's thread
+            self.post(self._happened, *told)
+
+        self.session = Session(client, model, watch=watch, ask_before=ask_before, prices=prices, **settings)
         self.turns = ipywidgets.VBox()
         # In a reversed column the page stays at its end by itself, as a conversation should.
         scroll = ipywidgets.Layout(display="flex", flex_flow="column-reverse", overflow="auto", max_height="520px")
@@ -93,10 +96,7 @@ class Chat(Panel):
         name = "conversation.json"
         self.link.draw(f'<a download="{name}" href="data:application/json;base64,{data}">Download {name}</a>')
 
-    # What the session tells, in its own thread
-
-    def _watch(self, kind, data):
-        self.post(self._happened, kind, data)
+    # What the session tells
 
     def _happened(self, kind, data):
         try:
