@@ -18,7 +18,6 @@ _BESIDE = {
     "user": {"text", "image", "search_result", "document", "container_upload"},
 }
 _DIRECT = {"type": "direct"}
-_STRING = [{"type": "text"}]  # what a string is, as blocks
 
 
 @contextlib.contextmanager
@@ -90,7 +89,12 @@ def is_right(messages):
         if not content or kind in THINKING or role != before and role == "assistant" and waiting:
             return False
         before = role
-        for block in _STRING if isinstance(content, str) else content:
+        if isinstance(content, str):
+            if waiting:
+                return False
+            kind = "text"
+            continue
+        for block in content:
             kind = block["type"]
             if kind == "tool_use" and role == "assistant" and block["id"] not in called:
                 called.add(block["id"])
@@ -115,9 +119,7 @@ def right_copy(messages, log):
             roles.append(copy["role"])
             yield copy
 
-    try:
-        right = is_right(usual_ones()) and len(copies) == len(messages) and roles[-1:] == ["user"]
-    except (NotJson, RecursionError):
-        return None
-    apart = all(map(ne, roles, roles[1:]))
-    return (copies if apart else merge_neighbours(copies, log)) if right else None
+    with contextlib.suppress(NotJson, RecursionError):
+        if is_right(usual_ones()) and len(copies) == len(messages) and roles[-1:] == ["user"]:
+            return copies if all(map(ne, roles, roles[1:])) else merge_neighbours(copies, log)
+    return None
