@@ -96,13 +96,11 @@ class Run:
         if isinstance(before, list):
             reply = {**(self.stage.reply or {}), "content": new}
             history = [*self.stage.base, {"role": "assistant", "content": new}] if new else self.stage.base
-            stage = replace(
-                self.stage, reply=reply, wire=reply, messages=history, says="Edited. " + stages.of_reply(reply)
-            )
+            changed = {"reply": reply, "wire": reply, "messages": history, "says": stages.of_reply(reply)}
         else:
-            results = [*self.stage.results[:-1], new]
-            stage = replace(self.stage, results=results, wire=new, says="Edited. " + stages.of_result(new))
-        self.stages[self.at :] = [stage]
+            changed = {"results": [*self.stage.results[:-1], new], "wire": new, "says": stages.of_result(new)}
+        self.stages[self.at :] = [replace(self.stage, **changed)]
+        self.stage.says = "Edited. " + self.stage.says
         self._stand_at(self.at)
 
     def fork(self) -> "Run":

@@ -144,13 +144,8 @@ class _ChatTurn:
         session = self.session
         said_before = len(departures(session.client))
         try:
-            steps = loop.agent_steps(
-                session.client,
-                session.model,
-                self.messages,
-                approve=self.approve,
-                **{"stream": True, **session.settings},
-            )
+            settings = {"stream": True, **session.settings}
+            steps = loop.agent_steps(session.client, session.model, self.messages, approve=self.approve, **settings)
             with contextlib.closing(steps):  # closing it answers every call that is still open
                 for step in steps:
                     self.tell(*step)

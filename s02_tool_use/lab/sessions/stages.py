@@ -114,7 +114,7 @@ def of_lookup(block, handlers):
 
 
 def of_result(result):
-    failed = "It failed. The result says so with is_error, so that the model can mend its call."
+    failed = "It failed. The result says so with is_error, so that the model can fix its call."
     return failed if result.get("is_error") else "This is what the model will get."
 
 
@@ -179,7 +179,7 @@ def _normalised(history):
     repairs = []
     try:
         return messages.normalize_messages(history, repairs=repairs), repairs
-    except ValueError as error:  # what nobody can mend
+    except ValueError as error:  # what nobody can fix
         return history, [f"nothing, {error}"]
 
 

@@ -140,8 +140,7 @@ def typed(made, label="", **options):
 
     Letter by letter it would come late: a click that follows at once would be here before the last letters.
     """
-    layout = options.pop("layout", None) or ipywidgets.Layout(width="auto")
-    return made(description=label, continuous_update=False, layout=layout, **options)
+    return made(description=label, continuous_update=False, **{"layout": ipywidgets.Layout(width="auto")} | options)
 
 
 def switch(label):
@@ -157,8 +156,8 @@ def row(*parts):
 class Drawing(ipywidgets.HTML):
     """A place for a Page, or for HTML that is ready."""
 
-    def __init__(self, shown="", **options):
-        super().__init__(layout=ipywidgets.Layout(width="100%", height="auto"), **options)
+    def __init__(self, shown=""):
+        super().__init__(layout=ipywidgets.Layout(width="100%", height="auto"))
         self.draw(shown)
 
     def draw(self, shown):
@@ -167,9 +166,8 @@ class Drawing(ipywidgets.HTML):
         self.value = f'<div style="line-height:1.45">{drawn}</div>' if drawn else ""
 
 
-def choice(label, options, **more):
+def choice(label, options):
     """Buttons of which one is pressed, beside their label."""
     layout = ipywidgets.Layout(width="auto", display="flex", flex_flow="row wrap", align_items="center")
-    return ipywidgets.ToggleButtons(
-        options=options, description=label, layout=layout, style={"button_width": "auto"}, **more
-    )
+    style = {"button_width": "auto"}
+    return ipywidgets.ToggleButtons(options=options, description=label, layout=layout, style=style)

@@ -19,7 +19,8 @@ class PathLab(Panel):
 
     def __init__(self, text="../secret.txt", kind="path"):
         self.room = escapes.EscapeRoom()
-        self.kind = choice("It is a", ["path", "pattern"], value=kind)
+        self.kind = choice("It is a", ["path", "pattern"])
+        self.kind.value = kind
         self.text = ipywidgets.Text(value=text, description="Text", placeholder="what a model sends")
         self.examples = ipywidgets.Dropdown(description="Examples", options=self._examples())
         self.layouts = [switch("a neighbour: work-evil"), switch("links in the workspace")]
