@@ -3,6 +3,7 @@
 They stay in the workspace (workspace.py). Left out: guessing. An edit that does not fit is refused, with a hint.
 """
 
+import contextlib
 import os
 
 from .calls.results import ToolError
@@ -104,13 +105,11 @@ def _number(name, value, least):
     """An argument that counts something, or None. '2' and 2.0 are meant well."""
     if value is None:
         return None
-    try:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
         number = int(value)
-        if isinstance(value, bool) or number < least or (isinstance(value, float) and number != value):
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise ToolError(f"{name} must be a whole number, {least} or more, not {value!r}") from None
-    return number
+        if number >= least and not isinstance(value, bool) and (isinstance(value, str) or number == value):
+            return number
+    raise ToolError(f"{name} must be a whole number, {least} or more, not {value!r}")
 
 
 def _encoded(name, text):

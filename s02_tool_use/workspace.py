@@ -1,7 +1,7 @@
 """The workspace: the one folder that the file tools may touch.
 
 Two steps keep them in it. safe_path decides where a path really leads. open_folder then goes there folder by folder
-and follows no link, so that nothing swapped in between is followed; Windows cannot, and has the first step alone.
+and follows no link, whatever was swapped in between; Windows cannot, and has the first step alone.
 Left out: hard links, which no path shows, and bash, which only the operating system can confine (sandbox.py).
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .calls.results import ToolError
-from .files.names import ON_WINDOWS, checked, look, meant, steps
-from .files.opening import FOLDER, tool_errors_for, windows_folder
+from .files.names import ON_WINDOWS, checked, meant, steps
+from .files.opening import enter, leaving, look, refusal
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
 
@@ -49,8 +49,7 @@ def within(path: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     Without a path it keeps the workspace of now, whatever is chosen elsewhere. A thread that is started inside sees the
     default unless it runs in a copy of the context: `Thread(target=contextvars.copy_context().run, args=(function,))`.
     """
-    before = _own.get()
-    inside = _chosen(path) if path is not None else _current()
+    before, inside = _own.get(), _current() if path is None else _chosen(path)
     _own.set(inside)
     try:
         yield inside.root
@@ -96,10 +95,7 @@ def safe_path(p: str | bytes | os.PathLike[str]) -> Path:
             raise ToolError(f"{name!r}: {here.name!r} is a file, not a folder")
         if kind == "missing" and part in (".", ".."):  # only text would know where 'missing/..' is
             raise ToolError(f"{name!r}: there is no folder {here.name!r}")
-        if part in (".", ".."):
-            here = here.parent if part == ".." else here
-            continue
-        here = here / part
+        here = here.parent if part == ".." else here / part
         if not here.is_relative_to(root):
             if root.is_relative_to(here):
                 continue  # the way back in is the only one that is looked at outside: /proc/self/cwd is no door
@@ -130,35 +126,23 @@ def opened_parent(p: str | bytes | os.PathLike[str], create: bool = False) -> It
     A name that glob shows quoted is taken so. On Windows, without folder descriptors, it gives (None, the whole path).
     """
     *parents, name = parts_of(meant(p, safe_path)) or (".",)
-    with tool_errors_for(p):
-        folder = open_folder(parents, create)
-        try:
+    try:
+        with leaving(open_folder(parents, create)) as folder:
             yield (None, os.path.join(folder, name)) if ON_WINDOWS else (folder, name)
-        finally:
-            if not ON_WINDOWS:
-                os.close(folder)
+    except OSError as error:
+        raise refusal(error, p) from None
 
 
 def open_folder(parts: Iterable[str], create: bool = False) -> Any:
-    """A descriptor of the folder that `parts` lead to, opened one by one, following no link; on Windows its path.
+    """A descriptor of the folder that `parts`, names below the workspace, lead to; on Windows its path.
 
-    `parts` are names below the workspace; with create, those that are missing are made.
+    Each is opened in the one before, following no link; with create, those that are missing are made.
     """
-    root = workdir()
-    if ON_WINDOWS:
-        return windows_folder(root.joinpath(*parts), create)
     try:
-        here = os.open(root, FOLDER)
+        here = enter(None, str(workdir()))
     except OSError as error:
         raise ToolError(f"the workspace itself cannot be opened ({error.strerror}); call use_workdir again") from None
-    try:
-        for part in parts:
-            if create:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=here)
-            above, here = here, os.open(part, FOLDER, dir_fd=here)
-            os.close(above)
-    except BaseException:
-        os.close(here)
-        raise
+    for part in parts:
+        with leaving(here):
+            here = enter(here, part, create)
     return here

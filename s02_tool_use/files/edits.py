@@ -8,6 +8,7 @@ import codecs
 import difflib
 import heapq
 import unicodedata
+from itertools import accumulate, pairwise
 
 from ..calls.results import ToolError
 
@@ -20,25 +21,19 @@ MAX_MIXED = 1_000_000  # places in a file with both kinds of line end, where eac
 HINT_BYTES, HINT_LINES, HINT_CHARACTERS, HINT_CANDIDATES = 500_000, 5000, 200, 10
 ALIKE = 0.6  # as difflib.get_close_matches: 1 is the same, 0 has nothing in common
 
-CRLF_MARK = b"\0"  # one byte for \r\n, where a file has both kinds of line end; no text file has a NUL
-_TO_LF = bytes.maketrans(CRLF_MARK, b"\n")
-
 
 def refuse_mixture(raw, new, path):
     """ToolError if the file is no text, or if `new` would bring a second encoding into it."""
     if b"\0" in raw:
         raise ToolError(f"{path!r} is binary or UTF-16, not text in UTF-8; change it with bash")
-    if new.isascii():
-        return
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    pieces = (
+        raw[start : start + (1 << 20)] for start in range(0, len(raw), 1 << 20)
+    )  # one str could take 4 x the size
     try:
-        for start in range(0, len(raw), 1 << 20):  # in pieces: as a str the file could take four times its size
-            decoder.decode(raw[start : start + (1 << 20)])
-        decoder.decode(b"", final=True)
+        for _ in () if new.isascii() else codecs.iterdecode(pieces, "utf-8"):
+            pass
     except UnicodeDecodeError:
-        raise ToolError(
-            f"{path!r} is not UTF-8, so new_text would bring in a second encoding; use ASCII only, or bash with iconv"
-        ) from None
+        raise ToolError(f"{path!r} is not UTF-8, and new_text would be; use ASCII only, or bash with iconv") from None
 
 
 def edited(raw: bytes, old: bytes, new: bytes, replace_all: bool = False) -> tuple[int, list[int], bytes | bytearray]:
@@ -48,59 +43,51 @@ def edited(raw: bytes, old: bytes, new: bytes, replace_all: bool = False) -> tup
     The bytes are `raw` itself if `old` is not to be replaced: in no place, or in several without replace_all.
     Overlapping places count too: 'aa' is twice in 'aaa', and bytes.count would say once.
     """
-    old_lf, new_lf = old.replace(b"\r\n", b"\n"), new.replace(b"\r\n", b"\n")
-    crlf = raw.count(b"\r\n")
+    wanted, new_lf = old.replace(b"\r\n", b"\n"), new.replace(b"\r\n", b"\n")
+    new_crlf = new_lf.replace(b"\n", b"\r\n")
+    crlf, text = raw.count(b"\r\n"), raw
     only_crlf = crlf > 0 and crlf == raw.count(b"\n")
-    fitting = new_lf.replace(b"\n", b"\r\n") if only_crlf else new_lf if b"\n" in old else new
-    marked = None
-    text, wanted = raw, old_lf
-    if crlf and (old_lf.endswith(b"\r") or (b"\n" in old and not only_crlf)):
-        marked = raw.replace(b"\r\n", CRLF_MARK)
-        text = marked.translate(_TO_LF)  # each byte of it stands where it stands in `marked`
-    elif only_crlf:
-        wanted = old_lf.replace(b"\n", b"\r\n")
+    if only_crlf or (crlf and (b"\n" in old or old.endswith(b"\r"))):
+        text = raw.replace(b"\r\n", b"\n")
     count, lines = _places(text, wanted, replace_all)
-    if not count and marked and old.endswith(b"\r"):  # it ends between the \r and the \n of one line end
-        text, wanted, marked = raw, old, None
+    if not count and text is not raw and old.endswith(b"\r"):  # it ends between the \r and the \n of one line end
+        text, wanted = raw, old
         count, lines = _places(text, wanted, replace_all)
     if not count or (count > 1 and not replace_all):
         return count, lines, raw
-    if len(raw) + count * (len(fitting) - len(wanted)) > MAX_EDITED_BYTES:
+    if len(text) + count * (len(new_lf) - len(wanted)) > MAX_EDITED_BYTES:
         raise ToolError(f"the result would have more than {MAX_EDITED_BYTES} bytes; replace fewer, or use bash")
-    if marked and count > MAX_MIXED:
-        raise ToolError(
-            f"{count} places in a file with both LF and CRLF are too many; give it one kind first, with bash"
-        )
-    if marked is None:
-        return count, lines, text.replace(wanted, fitting)
-    return count, lines, _replaced_in_both_kinds(marked, text, wanted, fitting)
+    if only_crlf and text is not raw:
+        return count, lines, text.replace(wanted, new_lf).replace(b"\n", b"\r\n")
+    fitting = new_crlf if only_crlf else new_lf if b"\n" in old else new
+    if text is raw:
+        return count, lines, raw.replace(wanted, fitting)
+    if count > MAX_MIXED:
+        raise ToolError(f"{count} places in a file with both LF and CRLF are too many; convert it first, with bash")
+    return count, lines, _replaced_in_both_kinds(raw, text, wanted, fitting, new_crlf)
 
 
 def _places(text, wanted, replace_all):
     most = SHOWN_PLACES if replace_all else max(SHOWN_PLACES + 1, min(MAX_OVERLAPPING, 10_000_000 // len(wanted)))
-    lines, line, counted_to, count = [], 1, 0, 0
-    at = text.find(wanted)
-    while at >= 0 and count < most:
-        count += 1
-        if count <= SHOWN_PLACES:
-            line += text.count(b"\n", counted_to, at)
-            lines.append(line)
-            counted_to = at
+    places, at = [], text.find(wanted)
+    while at >= 0 and len(places) < most:
+        places.append(at)
         at = text.find(wanted, at + (len(wanted) if replace_all else 1))
-    return count if at < 0 else max(count, text.count(wanted)), lines
+    newlines = (text.count(b"\n", *between) for between in pairwise([0, *places[:SHOWN_PLACES]]))
+    count = len(places) if at < 0 else max(len(places), text.count(wanted))
+    return count, list(accumulate(newlines, initial=1))[1:]
 
 
-def _replaced_in_both_kinds(marked, text, wanted, new):
-    """As text.replace(wanted, new), but the line ends of a place decide on those of `new` there."""
-    with_crlf = new.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+def _replaced_in_both_kinds(raw, text, wanted, new, new_crlf):
+    """`raw` with `new` where `wanted` is in `text`, which is `raw` with LF alone; with `new_crlf` where CRLF stood."""
+    marked = raw.replace(b"\r\n", b"\0")  # a byte for each of `text`; no text file has a NUL
     result, done, at = bytearray(), 0, text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        result += marked[done:at].replace(CRLF_MARK, b"\r\n")
-        result += new if marked.find(CRLF_MARK, at, end) < 0 else with_crlf
+        result += marked[done:at].replace(b"\0", b"\r\n")
+        result += new_crlf if b"\0" in marked[at:end] else new
         done, at = end, text.find(wanted, end)
-    result += marked[done:].replace(CRLF_MARK, b"\r\n")
-    return result
+    return result + marked[done:].replace(b"\0", b"\r\n")
 
 
 def hint(raw: bytes, old_text: str) -> str:
@@ -114,10 +101,9 @@ def hint(raw: bytes, old_text: str) -> str:
     composed = unicodedata.normalize("NFC", wanted)
     if any(composed in unicodedata.normalize("NFC", line) and wanted not in line for line in lines):
         return " The file spells its accents in another Unicode form (NFC or NFD); edit a part without accents."
-    numbers = _nearest(lines, wanted)
-    if not numbers:
+    shown = "".join(f"\n{n}: {lines[n - 1]!r}" for n in _nearest(lines, wanted))
+    if not shown:
         return " Read the file again and copy the text exactly."
-    shown = "".join(f"\n{n}: {lines[n - 1]!r}" for n in numbers)
     return f" Copy the text exactly, whitespace too. The nearest lines:{shown}"
 
 

@@ -1,6 +1,8 @@
 """Lines of a file that may have gigabytes: where one begins, a few of them, how bytes are shown that are no text."""
 
 import codecs
+import re
+from itertools import islice
 
 from ..calls.results import ToolError
 
@@ -18,17 +20,14 @@ def refuse_binary(raw, start, path, size):
 
 def start_of(line, file, path, size) -> int:
     """The byte at which the line of that number begins; 1 is the first. The file is read up to there, in pieces."""
-    start, before, ended = 0, 0, True  # before: lines before `start`; ended: by a newline
-    while before < line - 1 and (piece := file.read(SEARCHED_BYTES)):
+    start, missing, last = 0, line - 1, b"\n"  # missing: newlines before the line; last: the byte before `start`
+    while missing and (piece := file.read(SEARCHED_BYTES)):
         refuse_binary(piece, start, path, size)
-        count, end = piece.count(b"\n"), len(piece)
-        if before + count >= line - 1:
-            count, end = line - 1 - before, 0
-            for _ in range(count):
-                end = piece.find(b"\n", end) + 1
-        before, start, ended = before + count, start + end, piece[end - 1 : end] == b"\n"
+        end = _after_newlines(piece, missing) or len(piece)
+        missing -= piece.count(b"\n", 0, end)
+        start, last = start + end, piece[end - 1 : end]
     if start >= size > 0:
-        lines = before + (not ended)
+        lines = line - 1 - missing + (last != b"\n")
         raise ToolError(f"offset {line} is past the end: {path!r} has {lines} line{'s' * (lines > 1)}")
     return start
 
@@ -36,15 +35,17 @@ def start_of(line, file, path, size) -> int:
 def read_lines(file, start, limit, most) -> bytes:
     """From byte `start` on at most `limit` lines and `most` bytes, reading hardly more than that."""
     file.seek(start)
-    raw, lines, end = b"", 0, 0
+    raw = b""
     while len(raw) < most and (piece := file.read(min(PIECE_BYTES, most - len(raw)) if limit else most)):
         raw += piece
-        while limit and (end := raw.find(b"\n", end) + 1):
-            lines += 1
-            if lines == limit:
-                return raw[:end]
-        end = len(raw)
+        if limit and (end := _after_newlines(raw, limit)):
+            return raw[:end]
     return raw[:most]
+
+
+def _after_newlines(raw, count):
+    """Where that many newlines have passed; 0 if there are fewer."""
+    return next(islice(re.finditer(b"\n", raw), count - 1, None)).end() if raw.count(b"\n") >= count else 0
 
 
 def decoded(raw, at_end) -> tuple[str, int, list[str]]:
@@ -64,12 +65,11 @@ def decoded(raw, at_end) -> tuple[str, int, list[str]]:
 def part_shown(raw, start, size, line) -> str:
     """The note on a part of a file: which it is, and how to read on. `line` is the number of its first; None: bytes."""
     end = start + len(raw)
-    place = f"bytes {start} to {end} of {size}"
+    which, more = f"bytes {start} to {end} of {size}", f"byte_offset={end}"
     if line is None:
-        return f"{place} are shown" + f"; truncated, read more with byte_offset={end}" * (end < size)
-    last = line + raw.count(b"\n") - raw.endswith(b"\n")
-    which = f"lines {line} to {last} are shown, {place}" if last > line else f"line {line} is shown, {place}"
-    if end == size:
-        return which
-    more = f"offset={last + 1}" if raw.endswith(b"\n") else f"byte_offset={end}: line {last} goes on"
-    return f"{which}; truncated, read more with {more}"
+        which += " are shown"
+    else:
+        last = line + raw.count(b"\n") - raw.endswith(b"\n")
+        which = (f"lines {line} to {last} are" if last > line else f"line {line} is") + f" shown, {which}"
+        more = f"offset={last + 1}" if raw.endswith(b"\n") else f"{more}: line {last} goes on"
+    return which + f"; truncated, read more with {more}" * (end < size)

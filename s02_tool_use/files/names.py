@@ -1,9 +1,8 @@
-"""A path as text: what can be one, its steps as the system takes them, what stands at a step, how it is shown."""
+"""A path as text: what can be one, its steps as the system takes them, how it is shown."""
 
 import ast
 import os
 import re
-import stat
 
 from ..calls.results import ToolError
 from .windows import windows_parts
@@ -13,7 +12,9 @@ MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common
 
 # What would break a line of a list in two, or cannot be sent: control characters, and bytes that are not UTF-8.
 UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-QUOTED = re.compile(r"""(['"])(?:[ -[\]-~]|\\(?:[\\'nrt]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*\1""")  # as ascii() does
+QUOTED = re.compile(  # as ascii() does
+    r"""(['"])(?:(?!\1)[ -[\]-~]|\\(?:[\\'nrt]|x[\da-f]{2}|u[\da-f]{4}|U00(?:0[\da-f]|10)[\da-f]{4}))*\1"""
+)
 
 
 def shown(name: str) -> str:
@@ -21,28 +22,17 @@ def shown(name: str) -> str:
     return ascii(name) if UNSHOWN.search(name) else name
 
 
-def unquoted(text) -> str | None:
-    """The name that `shown` shows as this quoted text; None for any other text."""
-    if not isinstance(text, str) or not QUOTED.fullmatch(text):
-        return None
-    try:
-        name = ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return None
-    return name if name != text == shown(name) else None
-
-
 def meant(p, safe_path):
     """`p`; or, if there is no file of that literal name, the one that glob shows quoted, as `p`."""
 
-    def exists(text):
+    def exists(path):
         try:
-            return os.path.lexists(safe_path(text))
+            return os.path.lexists(safe_path(path))
         except ToolError:
             return False
 
-    name = unquoted(p)
-    return name if name and exists(name) and not exists(p) else p
+    name = ast.literal_eval(p) if isinstance(p, str) and QUOTED.fullmatch(p) else None
+    return name if name and shown(name) == p and exists(name) and not exists(p) else p
 
 
 def checked(p) -> str:
@@ -65,10 +55,7 @@ def steps(name, root, given) -> list:
     `root` is the workspace, and `given` the same folder as its user named it: /tmp/x on a Mac is a link.
     """
     if ON_WINDOWS:
-        try:
-            return windows_parts(name, root)[::-1]
-        except ValueError as error:
-            raise ToolError(str(error)) from None
+        return windows_parts(name, root)[::-1]
     parts = [part for part in name.split("/") if part]
     if name.endswith("/"):
         parts.append(".")  # 'a.txt/' asks for a folder
@@ -78,17 +65,3 @@ def steps(name, root, given) -> list:
         if parts[: len(known)] == known:
             parts[: len(known)] = [str(root)]
     return parts[::-1]
-
-
-def look(path, name) -> tuple:
-    """(what is there: file, folder, link or missing; where a link points to). `name` is for the error."""
-    try:
-        found = os.lstat(path)
-        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
-        if stat.S_ISLNK(found.st_mode) or reparsed:
-            return "link", os.readlink(path)
-    except FileNotFoundError:
-        return "missing", None
-    except OSError as error:
-        raise ToolError(f"{name!r}: {error.strerror}; try again, or use another path") from None
-    return "folder" if stat.S_ISDIR(found.st_mode) else "file", None

@@ -10,10 +10,13 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Iterator
 from secrets import token_hex
+from typing import Any
 
 from ..calls.results import ToolError
 from ..calls.secrets import is_kept, is_kept_name
+from .names import ON_WINDOWS
 
 try:
     import fcntl
@@ -32,29 +35,54 @@ LOCK_SECONDS = 10  # longer than any edit takes; then somebody else holds the fo
 IN_PLACE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.EINVAL}
 
 KEPT = "{!r} is the file that the API key was read from: no tool may read or change it; go on without it"
-CHANGED = "{!r} was changed by somebody else meanwhile; read it again"
 
 _one_at_a_time = threading.Lock()
 
 
-def windows_folder(folder, create) -> str:
-    """The folder as a path: Windows has no descriptors of folders."""
-    if create:
-        folder.mkdir(parents=True, exist_ok=True)
-    return str(folder)
+def refusal(error: OSError, p: object) -> ToolError:
+    """What to say of the system's error about the path `p`."""
+    if isinstance(error, FileNotFoundError):
+        return ToolError(f"{p!r} does not exist; glob shows what there is")
+    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EINVAL):  # a link, no folder, no link where there was one
+        return ToolError(f"{p!r} was changed while it was being opened; try again")
+    return ToolError(f"{p!r}: {error.strerror or error}; nothing was changed")
+
+
+def look(path, p) -> tuple:
+    """(what is there: file, folder, link or missing; where a link points to). `p` is for the error."""
+    try:
+        found = os.lstat(path)
+        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
+        if stat.S_ISLNK(found.st_mode) or reparsed:
+            return "link", os.readlink(path)
+    except FileNotFoundError:
+        return "missing", None
+    except OSError as error:
+        raise refusal(error, p) from None
+    return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
+
+
+def enter(folder: Any, name: str, create: bool = False) -> Any:
+    """Open the folder `name` in an open one, following no link; with create it is made if it is missing.
+
+    Gives a descriptor. Windows has none of folders: there an open folder is its path, and the last link is followed.
+    """
+    here, name = (None, os.path.join(folder or "", name)) if ON_WINDOWS else (folder, name)
+    if create and not os.access(name, os.F_OK, dir_fd=here):
+        _refuse_kept_place(here, name, name)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, dir_fd=here)
+    return name if ON_WINDOWS else os.open(name, FOLDER, dir_fd=here)
 
 
 @contextlib.contextmanager
-def tool_errors_for(p):
-    """Turns the system's errors about the path `p` into ToolErrors that say what to do."""
+def leaving(folder: Any) -> Iterator[Any]:
+    """`with leaving(folder):` closes the open folder in the end."""
     try:
-        yield
-    except FileNotFoundError:
-        raise ToolError(f"{p!r} does not exist; glob shows what there is") from None
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            raise ToolError(f"{p!r} was changed while it was being opened; try again") from None
-        raise ToolError(f"{p!r}: {error.strerror or error}; nothing was changed") from None
+        yield folder
+    finally:
+        if not ON_WINDOWS:
+            os.close(folder)
 
 
 def open_file(folder: int | None, name: str, p: object, flags: int = os.O_RDONLY) -> int:
@@ -70,41 +98,31 @@ def open_file(folder: int | None, name: str, p: object, flags: int = os.O_RDONLY
 
 
 def _plain(found, p):
-    if stat.S_ISREG(found.st_mode):
-        if is_kept(found):
-            raise ToolError(KEPT.format(p))
-        return
-    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
-    kind = kinds.get(stat.S_IFMT(found.st_mode), "a device")
-    raise ToolError(f"{p!r} is {kind}, not a file" + ("; glob lists what is in it" * (kind == "a directory")))
+    if not stat.S_ISREG(found.st_mode):
+        kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
+        kind = kinds.get(stat.S_IFMT(found.st_mode), "a device")
+        raise ToolError(f"{p!r} is {kind}, not a file" + "; glob lists what is in it" * (kind == "a directory"))
+    if is_kept(found):
+        raise ToolError(KEPT.format(p))
 
 
-@contextlib.contextmanager
-def locked(folder):
+def locked(folder) -> contextlib.AbstractContextManager:
     """One change at a time in this folder, so that no edit is lost: of threads and processes, if they lock it too.
 
     Where there is no such lock (Windows, some network disks) it is one of the threads of this process alone.
     """
     deadline = time.monotonic() + LOCK_SECONDS
-    while not (among_all := _try_lock(folder)) and among_all is not None:
-        if time.monotonic() > deadline:
-            raise ToolError("somebody else keeps the folder locked; nothing was changed, try again")
-        time.sleep(0.005)
-    with contextlib.nullcontext() if among_all else _one_at_a_time:
-        yield
-
-
-def _try_lock(folder):
-    """Whether the folder is locked now; None if it cannot be. It ends when opened_parent closes the descriptor."""
-    if fcntl is None or folder is None:
-        return None
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return None
-    return True
+    while fcntl:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return contextlib.nullcontext()  # the lock ends when the descriptor is closed
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ToolError("somebody else keeps the folder locked; nothing was changed, try again") from None
+            time.sleep(0.005)
+        except OSError:  # a file system without locks
+            break
+    return _one_at_a_time
 
 
 def replace(folder, name, data, p, seen=None) -> list[str]:
@@ -114,15 +132,13 @@ def replace(folder, name, data, p, seen=None) -> list[str]:
     notes that are returned say so. `seen` is the os.stat_result of what the data was made from: if the file is another
     one by now, ToolError.
     """
-    old = None
     try:
         descriptor = open_file(folder, name, p, os.O_WRONLY)  # a read-only file refuses here
         old = os.fstat(descriptor)
         os.close(descriptor)
     except FileNotFoundError:
-        parent = os.stat(os.path.dirname(name)) if folder is None else os.fstat(folder)
-        if is_kept_name(parent, os.path.basename(name)):
-            raise ToolError(KEPT.format(p)) from None
+        old = None
+        _refuse_kept_place(folder, name, p)
     try:
         _rename_draft(folder, name, data, p, old, seen)
     except OSError as error:
@@ -133,6 +149,12 @@ def replace(folder, name, data, p, seen=None) -> list[str]:
     return []
 
 
+def _refuse_kept_place(folder, name, p):
+    """ToolError if the file of a key, which is missing, belongs here."""
+    if is_kept_name(os.stat(os.path.dirname(name) or ".", dir_fd=folder), os.path.basename(name)):
+        raise ToolError(KEPT.format(p))
+
+
 def _rename_draft(folder, name, data, p, old, seen):
     draft = os.path.join(os.path.dirname(name), f".draft-{token_hex(8)}")
     mode = 0o600 if old else 0o666  # nobody else reads it before it has the mode of the old file
@@ -140,23 +162,18 @@ def _rename_draft(folder, name, data, p, old, seen):
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
-            if old:
-                _take_after(descriptor, old)
-        if seen and _identity(seen) != _identity(os.stat(name, dir_fd=folder, follow_symlinks=False)):
-            raise ToolError(CHANGED.format(p))
+            new = os.fstat(descriptor)
+            if old and not ON_WINDOWS and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+                os.fchown(descriptor, old.st_uid, old.st_gid)  # only root may give files away
+            if old and not ON_WINDOWS and new.st_mode != old.st_mode:  # some disks know one mode only
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+        if seen:
+            _refuse_changed(seen, os.stat(name, dir_fd=folder, follow_symlinks=False), p)
         os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(draft, dir_fd=folder)
         raise
-
-
-def _take_after(descriptor, old):
-    new = os.fstat(descriptor)
-    if hasattr(os, "fchown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        os.fchown(descriptor, old.st_uid, old.st_gid)  # only root may give files away
-    if hasattr(os, "fchmod") and os.fstat(descriptor).st_mode != old.st_mode:  # some disks know one mode only
-        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def _overwrite(folder, name, data, p, expected):
@@ -166,8 +183,7 @@ def _overwrite(folder, name, data, p, expected):
     somebody else than root writes to.
     """
     with open(open_file(folder, name, p, os.O_RDWR), "r+b", buffering=0) as file:
-        if _identity(os.fstat(file.fileno())) != _identity(expected):
-            raise ToolError(CHANGED.format(p))
+        _refuse_changed(expected, os.fstat(file.fileno()), p)
         if expected.st_size > MAX_OVERWRITTEN_BYTES:
             raise ToolError(f"{p!r} cannot be replaced, and is too big to be written in place; use bash")
         before = file.read()
@@ -186,5 +202,7 @@ def _write_all(file, data):
     file.truncate(len(data))
 
 
-def _identity(found):
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _refuse_changed(before, now, p):
+    before, now = ((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) for found in (before, now))
+    if before != now:
+        raise ToolError(f"{p!r} was changed by somebody else meanwhile; read it again")

@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable
 
 from ..calls.results import ToolError
-from .names import ON_WINDOWS, shown
-from .opening import FOLDER
+from .names import shown
+from .opening import enter, leaving
 
 MAX_PATTERN_CHARACTERS = 1000  # characters
 MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
 MAX_DEPTH = 100  # folders; each holds a descriptor while the walk is below it
 MAX_SECONDS, MAX_WIDE_SECONDS = 20, 1  # the second to count what stands behind dots
-
-UNOPENED = "some folders could not be opened"
 
 BRACES = re.compile(r"\{([^{}]*)\}")
 MAGIC = re.compile(r"[*?[]")
@@ -33,20 +31,17 @@ def find(pattern: str, parts_of: Callable, open_folder: Callable) -> tuple[list[
     """
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
         raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
-    walks: dict[tuple, list[str]] = {}  # {a,b} in the last part makes one walk, not two
+    last_parts: dict[tuple[tuple, tuple, bool], list[str]] = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
-        text, parts = _split(alternative)
-        base = parts_of(text)
-        *middle, last = parts or [""]
-        walks.setdefault((base, tuple(middle), alternative.endswith("/")), []).append(last)
+        base, middle, last = _split(alternative)
+        last_parts.setdefault((parts_of(base), middle, alternative.endswith("/")), []).append(last)
     search = _Search(open_folder)
-    for (base, middle, only_folders), last in walks.items():
-        search.start(base, middle, last, only_folders)
+    if not search.walk([(_Way(*rest, last), rest[0], {0}) for rest, last in last_parts.items()], MAX_SECONDS):
+        search.notes.add(f"stopped after {MAX_SECONDS} s, not everything was searched; narrow the pattern")
+    at_least = "" if search.walk(search.behind_dots, MAX_WIDE_SECONDS, wide=True) else "at least "
     if more := search.dotted - search.found:
-        count = "at least " * search.is_cut + str(len(more))
-        search.notes.add(
-            f"{count} more under names that begin with a dot, such as {shown(min(more))}; write the dot too"
-        )
+        where = f"under names that begin with a dot, such as {shown(min(more))}; write the dot too"
+        search.notes.add(f"{at_least}{len(more)} more {where}")
     return sorted(search.found), sorted(search.notes)
 
 
@@ -67,7 +62,7 @@ def expand_braces(pattern: str) -> list:
 
 
 def _split(pattern):
-    """(the folder to start in, the parts to match below it); '..', '/' and links can stand in the first alone.
+    """(the folder to start in, the parts between, the last part); '..', '/' and links can stand in the first alone.
 
     Wildcards need no such care: they are held against names that a folder has, and '..' is none.
     """
@@ -76,108 +71,88 @@ def _split(pattern):
     while plain < len(parts) - 1 and not MAGIC.search(parts[plain]):
         plain += 1
     base = "/" * pattern.startswith("/") + "/".join(parts[:plain]) or "."
-    return base, parts[plain:] + ["*"] * (parts[-1:] == ["**"])
+    *middle, last = parts[plain:] + ["*"] * (parts[-1:] == ["**"]) or [""]
+    return base, tuple(middle), last
 
 
-def _matcher(parts, wide):
-    return re.compile("|".join(_regex(part, wide) for part in parts)).match
+@functools.lru_cache(2000)
+def _matchers(parts):
+    """(fits one of `parts`, fits one that begins with a dot): functions of a name."""
+    regexes = []
+    for some in (parts, [part for part in parts if part.startswith(".")]):
+        # fnmatch's regular expressions never try twice, however many stars; glob.translate's do.
+        either = [fnmatch.translate(part) for part in some]
+        either += [re.escape(part) + r"\Z" for part in some if "[" in part]  # 'app/[id]' is a folder in many projects
+        regexes.append(re.compile("|".join(either) or "(?!)").match)
+    return regexes
 
 
-@functools.lru_cache(1000)
-def _regex(part, wide):
-    """A regular expression for one name. fnmatch's never try twice, however many stars; glob.translate's do."""
-    regex = ("" if wide or part.startswith(".") else r"(?!\.)") + fnmatch.translate(part)
-    return f"{regex}|{re.escape(part)}\\Z" if "[" in part else regex  # 'app/[id]' is a folder in many projects
+class _Way:
+    """A pattern below its base. How far a walk may be in it is a set of places: numbers of the parts, `**` left out."""
+
+    def __init__(self, base, middle, only_folders, last):
+        self.base, self.only_folders, self.fits, self.stays = base, only_folders, [], set()
+        for part in middle:
+            if part == "**":  # any folder may be passed, and one is still before the next part
+                self.stays.add(len(self.fits))
+            else:
+                self.fits.append(_matchers((part,)))
+        self.last, self.fits_last = len(self.fits), _matchers(tuple(last))
+
+    def further(self, places, name, is_hidden):
+        """The places inside the folder `name`."""
+        passed = {place + 1 for place in places if place < self.last and self.fits[place][is_hidden](name)}
+        return passed if is_hidden else passed | (places & self.stays)
 
 
 class _Search:
-    """Walks folders, and knows at each one how far into the pattern it can be: a set of places in `middle`.
+    """Walks folders. What only a dot hides from the wildcards is not found but counted, in `dotted`.
 
-    What only a dot hides from the wildcards is not found but counted, in `dotted`: behind dots the walk is `wide`, and
-    a dot is a letter like any other. That walk comes last, and has a short time of its own.
+    Behind dots the walk is `wide`: a dot is a letter like any other. It comes last, and has a short time of its own.
     """
 
     def __init__(self, open_folder):
         self.open_folder = open_folder
-        self.found, self.dotted, self.notes = set(), set(), set()
-        self.deadline = time.monotonic() + MAX_SECONDS
-        self.wide_seconds, self.is_cut = MAX_WIDE_SECONDS, False
+        self.found, self.dotted, self.notes, self.behind_dots = set(), set(), set(), []
 
-    def start(self, base, middle, last, only_folders):
-        self.middle, self.only_folders, self.behind_dots = middle, only_folders, []
-        self.is_last = [_matcher(last, wide) for wide in (False, True)]
-        self.is_part = [[_matcher([part], wide) for part in middle] for wide in (False, True)]
-        self.enter(lambda: self.open_folder(base), "".join(f"{part}/" for part in base), self.with_none({0}), 0)
-        started = time.monotonic()
-        self.wide_deadline = started + self.wide_seconds
-        for path, places in self.behind_dots:
-            self.enter(lambda path=path: self.open_folder(path), "/".join(path) + "/", places, len(path), wide=True)
-        self.wide_seconds -= time.monotonic() - started
+    def walk(self, starts, seconds, wide=False):
+        """Walk from each (way, path, places) on; returns whether the seconds were enough."""
+        self.deadline, self.in_time = time.monotonic() + seconds, True
+        for start in starts:
+            self.visit(None, *start, wide)
+        return self.in_time
 
-    def with_none(self, places):
-        """`**` may stand for no folder: whoever is before it is also behind it."""
-        places = set(places)
-        for place in range(len(self.middle)):
-            if place in places and self.middle[place] == "**":
-                places.add(place + 1)
-        return places
-
-    def further(self, places, name, wide):
-        """The places inside the folder `name`."""
-        reached = set()
-        for place in places - {len(self.middle)}:
-            if self.middle[place] != "**":
-                reached |= {place + 1} if self.is_part[wide][place](name) else set()
-            elif wide or not name.startswith("."):
-                reached.add(place)
-        return self.with_none(reached)
-
-    def enter(self, opening, shown, places, depth, wide=False):
-        if depth > MAX_DEPTH:
+    def visit(self, above, way, path, places, wide):
+        """Look into the folder at `path`, a tuple of names; `above` is the folder that it is in, if that is open."""
+        if time.monotonic() > self.deadline:
+            self.in_time = False
+        elif len(path) - len(way.base) > MAX_DEPTH:
             self.notes.add(f"folders more than {MAX_DEPTH} levels down were not searched")
-        elif wide and time.monotonic() > self.wide_deadline:
-            self.is_cut = True
-        elif time.monotonic() > self.deadline:
-            self.notes.add(f"stopped after {MAX_SECONDS} s, not everything was searched; narrow the pattern")
         else:
             try:
-                folder = opening()
+                folder = enter(above, path[-1]) if above is not None else self.open_folder(path)
+                with leaving(folder):
+                    with os.scandir(folder) as entries:
+                        below = self.fitting(entries, way, path, places, wide)
+                    for step in below:
+                        self.visit(folder, *step, wide)
             except (FileNotFoundError, NotADirectoryError):
-                return  # nothing there; or by now a link
-            except OSError:
-                self.notes.add(UNOPENED)
-                return
-            try:
-                self.look(folder, shown, places, depth, wide)
-            finally:
-                if not ON_WINDOWS:
-                    os.close(folder)
+                pass  # nothing there; or by now a link
+            except OSError:  # too many open files, or a folder that may not be opened or listed
+                self.notes.add("some folders could not be opened")
 
-    def look(self, folder, shown, places, depth, wide):
-        """Look at the names in an open folder, shown as 'a/b/'; then go into those where the pattern goes on."""
-        at_last, is_last, found = len(self.middle) in places, self.is_last[wide], self.dotted if wide else self.found
-        below = []
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
-                    if at_last and is_last(name) and (is_folder or not self.only_folders):
-                        found.add(shown + name)
-                    if is_folder and (reached := self.further(places, name, wide)):
-                        below.append((name, reached))
-                    if name[0] == "." and not wide:
-                        self.note_dotted(shown, name, is_folder, places)
-        except OSError:  # too many open files, or a folder that may be opened and not be listed
-            self.notes.add(UNOPENED)
-        for name, reached in below:
-            self.enter(lambda name=name: _open_below(folder, name), f"{shown}{name}/", reached, depth + 1, wide)
-
-    def note_dotted(self, shown, name, is_folder, places):
-        if len(self.middle) in places and self.is_last[True](name) and (is_folder or not self.only_folders):
-            self.dotted.add(shown + name)
-        if is_folder and (reached := self.further(places, name, True)):
-            self.behind_dots.append(((shown + name).split("/"), reached))
-
-
-def _open_below(folder, name):
-    return os.path.join(folder, name) if ON_WINDOWS else os.open(name, FOLDER, dir_fd=folder)
+    def fitting(self, entries, way, path, places, wide):
+        """Note the names that fit, and return the steps to the folders in which the pattern goes on."""
+        at_last, fits_last, below, hidden = way.last in places, way.fits_last, [], []
+        found, shown = self.dotted if wide else self.found, "".join(f"{part}/" for part in path)
+        for entry in entries:
+            name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
+            if is_hidden := name[0] == "." and not wide:
+                hidden.append(entry)
+            if at_last and fits_last[is_hidden](name) and (is_folder or not way.only_folders):
+                found.add(shown + name)
+            if is_folder and (reached := way.further(places, name, is_hidden)):
+                below.append((way, (*path, name), reached))
+        if hidden:
+            self.behind_dots += self.fitting(hidden, way, path, places, wide=True)
+        return below

@@ -6,28 +6,25 @@ Plain text work on PureWindowsPath, so that it can be tested anywhere; nothing h
 import re
 from pathlib import PureWindowsPath
 
+from ..calls.results import ToolError
+
 _DIGITS = "0123456789¹²³"  # COM¹ is a device too (CVE-2024-51756)
 DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"} | {f"{d}{n}" for d in ("COM", "LPT") for n in _DIGITS}
 
 
 def windows_parts(name: str, root) -> list:
-    """The steps from `root` to `name`, without '..'; ValueError if they leave the root or a name is not plain."""
-    path = PureWindowsPath(name)
-    if path.drive or path.root:  # C:\x, C:x, \x, \\server\share, \\?\C:\x
-        try:
-            path = path.relative_to(PureWindowsPath(root))
-        except ValueError:
-            raise ValueError(f"{name!r} leads outside the workspace; give a path relative to the workspace") from None
-    steps = []
+    """The steps from `root` to `name`, without '..'; ToolError if they leave the root or a name is not plain."""
+    path, steps = PureWindowsPath(name), []
+    try:
+        if path.anchor:  # C:\x, C:x, \x, \\server\share, \\?\C:\x
+            path = path.relative_to(root)
+        for part in path.parts:
+            steps.append(part) if part != ".." else steps.pop()
+    except (ValueError, IndexError):
+        raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace") from None
     for part in path.parts:
-        if part != "..":
-            if fault := _fault(part):
-                raise ValueError(f"{name!r}: {part!r} {fault}; use a plain name")
-            steps.append(part)
-        elif steps:
-            steps.pop()
-        else:
-            raise ValueError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
+        if part != ".." and (fault := _fault(part)):
+            raise ToolError(f"{name!r}: {part!r} {fault}; use a plain name")
     return steps
 
 

@@ -194,6 +194,20 @@ def test_a_file_of_the_key_that_is_not_there_is_not_made(workspace, kept, name):
     assert not (workspace / "conf" / ".env").exists()
 
 
+@pytest.mark.parametrize("name", [".env/x", ".env/sub/x", ".ENV/x", "link/x", "linked/.env/x", "conf/.env/x"])
+def test_no_folder_is_made_where_a_file_of_the_key_belongs(workspace, kept, name):
+    secrets.keep(file=workspace / "conf" / ".env")
+    kept.unlink()
+    assert "the API key was read from" in call("write_file", path=name, content="x")["content"]
+    assert not [path for path in workspace.rglob("*") if path.name in (".env", ".ENV")]
+
+
+def test_a_folder_that_stands_there_already_is_a_folder_like_any_other(workspace, kept):
+    kept.unlink()
+    kept.mkdir()
+    assert "Wrote" in run_write(".env/x", "x")
+
+
 def test_a_file_of_the_key_that_is_a_link_is_kept_at_its_end(workspace):
     (workspace / ".env").symlink_to("real")
     secrets.keep(file=workspace / ".env")
