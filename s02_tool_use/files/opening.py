@@ -1,4 +1,4 @@
-"""One file in an open folder: opened without surprises, replaced in one step.
+"""What lies in an open folder: a folder entered, a file opened without surprises and replaced in one step.
 
 Left out: ACLs and extended attributes, which a replaced file loses; hard links, whose other name keeps the old bytes;
 the draft that a kill in the middle leaves behind; and a power cut, for which each write would wait for the disk.
