@@ -16,13 +16,10 @@ EXAMPLES = [
 
 def abilities(clause):
     """What it can do with the tools of this request, as examples."""
-    if clause.tools.tools:
-        intro = clause.t("I understand requests such as:", "我能听懂这样的请求：")
-    else:
-        intro = clause.t(
-            "This request offers me no tools, so I can only talk. With tools I understand requests such as:",
-            "这个请求没有提供工具，所以我只能说话。有了工具，我能听懂这样的请求：",
-        )
+    intro = clause.t("I understand requests such as:", "我能听懂这样的请求：")
+    if not clause.tools.tools:
+        no = "This request offers me no tools, so I can only talk. With tools "
+        intro = clause.t(no, "这个请求没有提供工具，所以我只能说话。有了工具，") + intro
     can = [clause.t(en, zh) for ability, en, zh in EXAMPLES if not clause.tools.tools or clause.tools.can(ability)]
     name_it = clause.t(": name it and what it needs", "：说出它的名字和参数")
     own = [f"{name}{name_it}" for name in clause.tools.own_tools()]
@@ -32,10 +29,8 @@ def abilities(clause):
 def small_talk(clause):
     """An answer to what asks for nothing to be done, or None."""
     if clause.has(r"\b(who|what) are you\b|\bare you\b|你是谁|你是.*吗|你是什么"):
-        return clause.t(
-            "I am the understudy: a set of rules, not a language model. I answer when no real model is connected.",
-            "我是替身：一组写好的规则，不是语言模型。没有连接真正的模型时，由我来回答。",
-        )
+        en = "I am the understudy: a set of rules, not a language model. I answer when no real model is connected."
+        return clause.t(en, "我是替身：一组写好的规则，不是语言模型。没有连接真正的模型时，由我来回答。")
     help_asked = r"\b(what|how) can you (do|help)|\bhelp\b|你能做什么|你会什么|帮助"
     if clause.has(rf"{help_asked}|^\W*(hello|hi|hey|good (morning|evening|afternoon))\b|^\W*(你好|您好|嗨)"):
         hello = clause.t("Hello. I am a set of rules, not a language model.", "你好。我是一组规则，不是语言模型。")
@@ -46,10 +41,8 @@ def small_talk(clause):
 
 
 def not_understood(clause):
-    sorry = clause.t(
-        "I did not understand that: I am a set of rules, not a language model.",
-        "我没有听懂：我是一组规则，不是语言模型。",
-    )
+    en = "I did not understand that: I am a set of rules, not a language model."
+    sorry = clause.t(en, "我没有听懂：我是一组规则，不是语言模型。")
     return f"{sorry} {abilities(clause)}"
 
 
@@ -57,20 +50,14 @@ def missing(clause, ability):
     """No tool that was offered can do it."""
     need = clause.t(*ABILITIES[ability].does)
     if not clause.tools.tools:
-        return clause.t(
-            f"I cannot look at your files: this request offers no tools. I would need one that {need}.",
-            f"我看不到你的文件：这个请求没有提供工具。我需要一个能{need}的工具。",
-        )
+        en = f"I cannot look at your files: this request offers no tools. I would need one that {need}."
+        return clause.t(en, f"我看不到你的文件：这个请求没有提供工具。我需要一个能{need}的工具。")
     names = ", ".join(clause.tools.tools)
-    return clause.t(
-        f"I need a tool that {need}, and this request offers only: {names}.",
-        f"我需要一个能{need}的工具，而这个请求只提供：{names}。",
-    )
+    en = f"I need a tool that {need}, and this request offers only: {names}."
+    return clause.t(en, f"我需要一个能{need}的工具，而这个请求只提供：{names}。")
 
 
 def arguments_missing(clause, tool, names):
     names = ", ".join(names)
-    return clause.t(
-        f"The tool {tool} needs {names}, and I found no value for it in your message.",
-        f"工具 {tool} 需要 {names}，但我在你的话里没有找到。",
-    )
+    en = f"The tool {tool} needs {names}, and I found no value for it in your message."
+    return clause.t(en, f"工具 {tool} 需要 {names}，但我在你的话里没有找到。")

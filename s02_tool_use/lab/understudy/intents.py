@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from . import answers, fix_test, plans
-from .prompt import AND, Clause, cut_up, quoted, speaks_chinese
+from .prompt import AND, LOOKED_AT, Clause, cut_up, quoted, speaks_chinese
 from .toolbox import Missing, Toolbox
 
 COMMAND = r"(\brun|\bexecute|运行|执行)\W*(the |command|命令)*\W*(`|python|pytest|bash|ls|cat|echo|pwd|git)"
@@ -17,6 +17,17 @@ COMMAND = r"(\brun|\bexecute|运行|执行)\W*(the |command|命令)*\W*(`|python
 
 def a_path(clause):
     return bool(clause.paths_or_known)
+
+
+def no_path(clause):
+    return all("*" in path for path in clause.paths)
+
+
+def only_paths(clause):
+    """Nothing but files is named: "Where can I find the file a.txt?" """
+    words = r"\b(find|locate|where|is|are|can|could|i|you|me|my|the|a|files?|called|named|located|please|and)\b"
+    known = "|".join([*map(re.escape, clause.paths), words, "文件|请|在|哪里?|儿|和|找到?"])
+    return bool(clause.paths) and not re.search(r"\w", re.sub(known, "", clause.text[:LOOKED_AT], flags=re.I))
 
 
 class Intent(NamedTuple):
@@ -51,6 +62,7 @@ TABLE = [  # the first intent whose words stand in the clause decides
         r"运行|执行",
         lambda clause: bool(quoted(clause.text) or clause.has(plans.AFTER_RUN)),
     ),
+    Intent(plans.find_files, r"\b(find|locate|where)\b", r"在哪|找", only_paths),
     Intent(
         plans.search,
         r"\b(search|grep|look for)\b|\bwhere (is|are|do|does)\b|\b(contain|mention)s?\b|\bfind\b(?!.*\bfiles?\b)",
@@ -67,8 +79,9 @@ TABLE = [  # the first intent whose words stand in the clause decides
         r"\b(list|ls|dir)\b|\b(how many|count|number of|what|which|show|find|see|all)\b.*\b(files?|tests)\b"
         r"|\bwhat('s| is) (here|in (this|the) (folder|directory))",
         r"列出|(多少|几个|哪些|什么|所有|查看).*文件|文件.*(多少|几个|哪些|有什么)",
-        lambda clause: all("*" in path for path in clause.paths),
+        no_path,
     ),
+    Intent(plans.about_project, r"\b(what|about|explain|describe|summar).*\b(project|repo|codebase)", "项目", no_path),
     Intent(
         plans.read_files,
         r"\b(read|show|open|cat|print|display|view|see|look|tell|what|what's|summar\w*|explain|describe|contents?)\b",
@@ -76,8 +89,9 @@ TABLE = [  # the first intent whose words stand in the clause decides
         a_path,
     ),
 ]
-NOT = re.compile(r"(\b(not|never|without)|n['’]t|不要|别)\s*$", re.I)
-LOOKING = {plans.list_files, plans.read_files, plans.count, plans.search}  # they change nothing
+NOT = re.compile(r"(?i)((\b(not|never|without)|n['’]t)(,? (ever|want you|to))*|(不[要用]|别|勿)([把将][^，。]*)?)\s*$")
+NAMELESS = {plans.list_files, plans.search, plans.about_project}
+LOOKING = {*NAMELESS, plans.read_files, plans.count, plans.find_files}  # they change nothing
 
 
 def plan_for(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> plans.Plan:
@@ -86,10 +100,8 @@ def plan_for(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> pl
     for clause in clauses_of(prompt, tools, known_paths):
         try:
             said.append((yield from best(clause)))
-        except Missing as no:
-            said.append(answers.missing(clause, no.args[0]))
-        except plans.Stuck as no:
-            said.append(no.args[0])
+        except (Missing, plans.Stuck) as no:
+            said.append(answers.missing(clause, no.args[0]) if isinstance(no, Missing) else no.args[0])
     return "\n\n".join(said)
 
 
@@ -114,8 +126,7 @@ def clauses_of(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> 
 def only_looks(clause: Clause) -> bool:
     """True for a request to look at something that it names: "count the lines of b.txt"."""
     plan = intended(clause)
-    named = bool(clause.paths) or plan in (plans.list_files, plans.search)
-    return plan in LOOKING and named and not is_path(clause)
+    return plan in LOOKING and bool(clause.paths or plan in NAMELESS) and not is_path(clause)
 
 
 def intended(clause: Clause) -> Callable[[Clause], plans.Plan] | None:

@@ -9,12 +9,13 @@ import fnmatch
 import re
 from collections.abc import Generator
 
-from .prompt import Clause, Speaker, quoted
+from .prompt import LOOKED_AT, Clause, Speaker, quoted
 from .toolbox import Call, Result, failed, output
 
 Plan = Generator[tuple[str, list[Call]], list[Result], str]
 
 SHOWN_LINES = 40  # of a file or of an output, in an answer
+HIDDEN = re.compile(r"(^|/)(\.|__pycache__/)")
 REMARK = re.compile(r"[(\[]|\.\.\.|total \d|No (?:matches|files|such)\b", re.I)  # a line in a list of files or hits
 
 
@@ -42,14 +43,15 @@ def told(speaker: Speaker, name: str, result: Result, between: str = "\n") -> st
 def found_files(
     clause: Clause, say: str, pattern: str = "*", folder: str = ""
 ) -> Generator[tuple[str, list[Call]], list[Result], list[str]]:
-    """The files whose names fit a pattern: no folders, no hidden files."""
+    """The files whose names fit a pattern: no folders, and hidden files only if it begins with a dot."""
+    pattern = re.sub(r"^[^.*]+$", r"\g<0>*", pattern.rsplit("/", 1)[-1])  # README may be README.md
     (result,) = yield say, [clause.tools.call("files", pattern=pattern, folder=folder)]
     if failed(result):
         raise Stuck(clause.t(f"I could not list the files: {result}", f"无法列出文件：{result}"))
     lines = [line.strip().removeprefix("./").rstrip("/") for line in output(result).splitlines()]
     names = [line for line in lines if line and not REMARK.match(line)]
     folders = {"/".join(name.split("/")[:depth]) for name in names for depth in range(1, name.count("/") + 1)}
-    files = [name for name in names if name not in folders and not re.search(r"(^|/)(\.|__pycache__/)", name)]
+    files = [name for name in names if name not in folders and (pattern[0] == "." or not HIDDEN.search(name))]
     return [name for name in files if fnmatch.fnmatch(name.rsplit("/", 1)[-1], pattern)]
 
 
@@ -105,15 +107,35 @@ def read_files(clause: Clause) -> Plan:
     return "\n\n".join(parts)
 
 
+def find_files(clause: Clause) -> Plan:
+    """ "Where is orders.csv?", "Find a.txt" """
+    answers = []
+    for path in clause.paths:
+        places = yield from found_files(clause, clause.t(f"I'll look for {path}.", f"我来找 {path}。"), path)
+        found = clause.t(f"Found: {', '.join(places)}.", f"找到了：{'、'.join(places)}。")
+        answers.append(found if places else clause.t(f"There is no {path} here.", f"这里没有 {path}。"))
+    return "\n".join(answers)
+
+
+def about_project(clause: Clause) -> Plan:
+    """ "What is this project about?" """
+    names = yield from found_files(clause, clause.t("I'll look which files there are.", "我先看看有哪些文件。"))
+    files = clause.t(f"The files: {', '.join(names)}.", f"文件有：{'、'.join(names)}。")
+    for path in [name for name in names if name.lower().startswith("readme")][:1]:
+        (text,) = yield clause.t(f"I'll read {path}.", f"我来读取 {path}。"), [clause.tools.call("read", path=path)]
+        prose = re.search(r"^[^\s#|`].*", output(text), re.M)
+        if prose and not failed(text):
+            return clause.t(f"{path} says: {prose[0]}\n{files}", f"{path} 写道：{prose[0]}\n{files}")
+    return clause.t("No README says what it is about. ", "没有 README 介绍它。") + files
+
+
 def find_and_read(clause: Clause, path: str, error: Result) -> Plan:
     """The second try, when a file is not where it was said to be: look for its name in every folder."""
     no = clause.t(f"I could not read {path}: {error}", f"无法读取 {path}：{error}")
     if not clause.tools.can("files"):
         return no
-    name = path.rsplit("/", 1)[-1]
     say = clause.t(f"{path} could not be read. I'll look for its name elsewhere.", f"无法读取 {path}，我找找这个名字。")
-    places = yield from found_files(clause, say, name if "." in name else f"{name}*")  # README may be README.md
-    places = [place for place in places if place != path]
+    places = [place for place in (yield from found_files(clause, say, path)) if place != path]
     if len(places) != 1:
         several = clause.t("\nThere are several of that name: ", "\n有几个同名文件：") + ", ".join(places)
         return no + several if places else no
@@ -190,6 +212,16 @@ WITH_TEXT = (
     r"(?:\b(?:with|containing|saying|that says|that reads)\s+(?:the\s+)?(?:(?:text|contents?|line|words?)\b)?"
     r"|内容(?:是|为)?|写入|写着|:|：)\s*[:：]?\s*(.+)"
 )
+# An edit without quotation marks, \0 being the name of the file: the whole request, with one meaning only.
+STOP = r"\b(?:to|by|with|into|in|on|at|for|from|and|or|but|so|if|not|only|line|please|everywhere)\b|n['’]t\b|\.\s"
+PLAIN = rf"((?! )(?:(?!{STOP})(?:[^\0\s,;?!，。；？！吗吧呢]| (?=\S)))+?)"
+EXCHANGE = (
+    r"\W*(?:(?:please|now|and|the|file|in|edit|open|(?:can|could|would) you)\W+)*(?:replace|change|substitute)\s+"
+    rf"(?:the (?:word|text) )?(?!(?:the|all|each|every|it|its|this|that)\b){PLAIN}\s+(?:by|with|to|into)\s+{PLAIN}"
+    r"(?:\s+in(?: the)?(?: file)?\W*(?:\0|\bit\b)\W*)?(?:\s*please)?[\s.!?]*"
+    r"|(?:请|帮我|[\s`])*(?:[在把将][\s`]*)?(?:\0[\s`]*(?:文件)?(?:里面?|中)?的?\s*)?(?:，\s*[把将]\s*)?"
+    rf"{PLAIN}\s*(?:改成|改为|替换成|替换为|换成)\s*{PLAIN}[\s.。！]*"
+)
 AFTER_RUN = (
     r"(?:run|execute|运行|执行)\s*(?:the\s+)?(?:command|file|script|program|命令|文件|脚本)?\s*[:：]?\s*"
     r"(?![.?!。？！\s]*$)(\S.*)"
@@ -216,6 +248,9 @@ def edit_file(clause: Clause) -> Plan:
     """ "Replace A by B in F", "In F, change A to B" """
     path = clause.paths_or_known[0]
     inside = [text for text in quoted(clause.text) if text != path]
+    short = clause.text.replace(path, "\0") if len(clause.text) <= LOOKED_AT else ""
+    plain = re.fullmatch(EXCHANGE, short, re.I)
+    inside = inside or [text for text in (plain.groups() if plain else ()) if text]
     if len(inside) < 2:
         return clause.t(f"Say: replace 'old' by 'new' in {path}.", f"请这样说：把 {path} 里的“旧文字”改成“新文字”。")
     old, new = inside[:2]

@@ -45,9 +45,8 @@ class Understudy:
         thinking = request.get("thinking") or {}
         if thinking.get("type") == "enabled":
             no = "(No model thinks here: the understudy follows rules.)"
-            thought = asked.t(no, "（这里没有模型在思考：替身按规则回答。）")
-            thought = "" if thinking.get("display") == "omitted" else thought
-            content = [{"type": "thinking", "thinking": thought}, *content]
+            no = "" if thinking.get("display") == "omitted" else asked.t(no, "（这里没有模型在思考：替身按规则回答。）")
+            content = [{"type": "thinking", "thinking": no}, *content]
         return {"content": content}
 
 

@@ -47,8 +47,7 @@ class Scripted:
 
 def _reply(line, where):
     """A line as a reply dict. Raises ValueError for one that cannot be sent."""
-    is_reply = isinstance(line, dict) and "type" not in line
-    reply = dict(line) if is_reply else {"content": line}
+    reply = dict(line) if isinstance(line, dict) and "type" not in line else {"content": line}
     content = reply.get("content", [])
     blocks = content if isinstance(content, (list, tuple)) else [content]
     reply["content"] = [_block(block, where) for block in blocks]
@@ -62,10 +61,9 @@ def _block(block, where):
         block = block.model_dump(mode="json", exclude_none=True)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         raise ValueError(f"Script, {where}: {block!r} is neither a text nor a content block (a dict with a type)")
-    needed = {"text": ("text",), "tool_use": ("name",), "thinking": ("thinking",)}.get(block["type"], ())
-    for key in needed:
-        if not isinstance(block.get(key), str):
-            raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a text")
+    key = {"text": "text", "tool_use": "name", "thinking": "thinking"}.get(block["type"], "type")
+    if not isinstance(block.get(key), str):
+        raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a text")
     if block["type"] == "tool_use" and not isinstance(block.get("input", {}), dict):
         raise ValueError(f"Script, {where}: the input of a tool_use block is a dict")
     return block

@@ -36,7 +36,8 @@ END"""
 PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}  # value -> its names
 TEXT = {"text": ("pattern", "text", "query", "regex", "search", "string")}
 CONTENT = {**PATH, "content": ("content", "text", "contents")}
-OLD, NEW = ("old_text", "old_str", "old_string", "old"), ("new_text", "new_str", "new_string", "new")
+OLD = ("old_text", "old_str", "old_string", "old", "search")
+NEW = ("new_text", "new_str", "new_string", "new", "replace")
 EXCHANGE = {**PATH, "old_text": OLD, "new_text": NEW, "replace_all": ("replace_all",)}
 RUN = ("bash", "shell", "run_bash", "run_command", "execute_command")  # names of tools
 READ = ("read_file", "run_read", "read", "cat", "read_text_file")
@@ -51,6 +52,13 @@ ABILITIES = {
     "search": Ability(SEARCH, TEXT, ("searches files", "搜索文件"), "grep -rnIF -- {text} ."),
     "count_lines": Ability(("count_lines", "line_count"), PATH, ("counts lines", "数行数"), "wc -l {path}"),
     "count_words": Ability(("count_words", "word_count"), PATH, ("counts words", "数单词"), "wc -w {path}"),
+}
+DESCRIBED = {  # how the name or the first sentence of a tool that is called otherwise says it
+    "run": r"\b(runs?|execut\w+)\b.*\b(commands?|shell|bash|terminal)\b",
+    "read": r"\b(read|open|view)s?\b.*\bfiles?\b|\bcontents? of (a|the) file\b",
+    "write": r"\b(write|create|save)s?\b",
+    "edit": r"\b(edit|replace|change)s?\b",
+    "files": r"\b(glob|find|list)s?\b.*\bfiles?\b",
 }
 
 
@@ -103,13 +111,20 @@ class Toolbox:
         """The call that does it: to a tool for it, else to bash, if that is offered. Raises Missing."""
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
-        for name in (self._by_name[name] for name in ABILITIES[ability].names if name in self._by_name):
+        for name in self.doing(ability):
             arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, asked)
             if arguments is not None:
                 return call_of(name, arguments)
         if ability != "run" and self.can("run"):
             return self.call("run", command=_in_bash(ability, values))
         raise Missing(ability)
+
+    def doing(self, ability: str) -> list[str]:
+        """The tools that do it: those that are called so, then those that are said to."""
+        named = [self._by_name[name] for name in ABILITIES[ability].names if name in self._by_name]
+        does = re.compile(DESCRIBED.get(ability, r"(?!)"), re.I | re.S)
+        said = {name: f"{name.replace('_', ' ')}: {tool.get('description', '')}" for name, tool in self.tools.items()}
+        return named + [name for name in said if name not in named and does.search(said[name].partition(".")[0])]
 
     # Tools of the learner's
 
@@ -142,7 +157,7 @@ class Toolbox:
         name = self.named(prompt) or self.described(prompt) or next(iter(self.tools))
         schema = self.tools[name]["input_schema"]
         arguments = arguments_for(schema, Clause(prompt, self, zh))
-        if plain_name(name) in ABILITIES["run"].names:  # the words of a prompt are not run as a program
+        if name in self.doing("run"):  # the words of a prompt are not run as a program
             arguments, prompt = {}, f"echo {shlex.quote(prompt)}"
         return call_of(name, fitting(schema, prompt) | arguments)
 

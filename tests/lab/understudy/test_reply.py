@@ -56,6 +56,9 @@ PROMPTS = [
     ("Show me the README", "# Tea shop"),
     ("Summarize orders.py", "It defines read_orders, subtotals, total."),
     ("What does orders.py do?", "Reads the shop's orders and computes what each customer pays."),
+    ("What is this project about?", "README.md says: A tea shop keeps its orders in `data/orders.csv`."),
+    ("Tell me about this repo", "README.md says: A tea shop keeps its orders in `data/orders.csv`."),
+    ("What files are in this project?", "- report.py"),
     ("How many lines does README.md have?", "README.md has 16 lines."),
     ("Count the lines of orders.py and report.py", "orders.py has 28 lines.\nreport.py has 11 lines."),
     ("Count the words of README.md", "README.md has 75 words."),
@@ -64,7 +67,11 @@ PROMPTS = [
     ("Which files mention Darjeeling?", "'Darjeeling' stands in 1 line:\ndata/orders.csv:2:"),
     ("Where is subtotals defined?", "orders.py:15:def subtotals(orders):"),
     ("Find 'no such words'", "'no such words' stands in no file here."),
-    ("Where is orders.csv?", "README.md:3:A tea shop keeps its orders in `data/orders.csv`."),
+    ("Where is orders.csv?", "Found: data/orders.csv."),
+    ("Can you find the files `orders.csv` and README?", "Found: data/orders.csv.\nFound: README.md."),
+    ("Where is nothing.txt?", "There is no nothing.txt here."),
+    ("Where is orders.csv mentioned?", "README.md:3:A tea shop keeps its orders in `data/orders.csv`."),
+    ("Where is subtotals in orders.py?", "orders.py:15:def subtotals(orders):"),
     ("Find all Python files", "- orders.py"),
     ("Run `echo 你好`", "`echo 你好` gave:\n你好"),
     ("run python report.py", "Zoë: 31.90"),
@@ -76,7 +83,9 @@ PROMPTS = [
     ("Write a file hello.txt with the text Hello, world!", "Done. "),
     ("Replace '4.90' by '5.90' in orders.py", "Done: '4.90' is now '5.90' in orders.py."),
     ("In README.md, change 'Tea shop' to 'Coffee shop'", "Done: 'Tea shop' is now 'Coffee shop' in README.md."),
-    ("In README.md, change Tea shop to Coffee shop", "Say: replace 'old' by 'new' in README.md."),
+    ("In README.md, change Tea shop to Coffee shop", "Done: 'Tea shop' is now 'Coffee shop' in README.md."),
+    ("Please replace Tea shop with Coffee shop in `README.md`.", "Done: 'Tea shop' is now 'Coffee shop' in README.md."),
+    ("Edit README.md and change Tea shop to Coffee shop", "Done: 'Tea shop' is now 'Coffee shop' in README.md."),
     ("Write hello.txt with the content 'Hi', then read it", "hello.txt has 1 line:\nHi"),
     ("Fix test_orders.py", "5 of 5 tests passed"),
     ("Rename report.py to r.py", "Say: replace 'old' by 'new' in report.py."),
@@ -86,12 +95,15 @@ PROMPTS = [
     ("请读取README.md的内容", "# Tea shop"),
     ("README.md 有多少行？", "README.md 有 16 行。"),
     ("搜索“龙井”", "“龙井”出现在 1 行：\ndata/orders.csv:4:"),
-    ("orders.csv 在哪", "“orders.csv”出现在 2 行：\nREADME.md:3:"),
+    ("这个项目是做什么的？", "README.md 写道：A tea shop keeps its orders in `data/orders.csv`."),
+    ("orders.csv 在哪", "找到了：data/orders.csv。"),
+    ("请找到文件 orders.csv", "找到了：data/orders.csv。"),
     ("运行 `echo 你好`", "`echo 你好` 的结果：\n你好"),
     ("运行测试", "4 of 5 tests passed"),
     ("写一个文件 你好.txt，内容是“你好，世界”", "完成。"),
     ("写一个文件 hello.txt，内容是“你好，世界”，然后读取它", "你好，世界"),
     ("把 README.md 里的“Tea shop”改成“茶店”", "完成：README.md 里的“Tea shop”已改成“茶店”。"),
+    ("把 README.md 里的 Tea shop 改成茶店", "完成：README.md 里的“Tea shop”已改成“茶店”。"),
 ]
 
 
@@ -241,7 +253,7 @@ def test_a_result_of_a_call_it_did_not_make_is_told(prompt):
 
 @pytest.mark.parametrize(
     "prompt",
-    ["List the files", "How many Python files are here?", "Fix the failing test"],
+    ["List the files", "Where is a.txt?", "What is this project about?", "Fix the failing test"],
 )
 def test_a_listing_that_failed_is_no_empty_folder(prompt):
     def broken(pattern):
@@ -266,6 +278,20 @@ def test_a_search_that_failed_is_no_empty_result(sample):
         "Don't write a.txt with the text 'hi'",
         "Do not run `rm README.md`",
         "Please don’t replace 'tea' by 'coffee' in README.md",
+        "I do not want you to replace 'tea' by 'coffee' in README.md",
+        "In README.md, do not change Tea shop to Coffee shop",
+        "In README.md, change Tea shop to Coffee shop? No, don't",
+        "In README.md, change Tea shop to Coffee shop, but not yet",
+        "What happens if I change Tea shop to Coffee shop in README.md?",
+        "Change the title to Tea shop in README.md",
+        "Change tea with milk to tea in README.md",
+        "Change README.md to notes.md",
+        "In README.md, rename Tea shop to Coffee shop",
+        f"In README.md, change Tea shop to {'Coffee ' * 400}",
+        "In README.md, change Tea shop to Coffee shop. Keep the rest.",
+        "把 README.md 改成 notes.md",
+        "不要把 README.md 里的“Tea shop”改成“茶店”",
+        "请别把 README.md 里的 Tea shop 改成茶店",
         "Do not fix the failing test",
         "不要运行 `rm README.md`",
     ],
@@ -372,7 +398,10 @@ def test_whatever_is_asked_tool_choice_is_obeyed(data):
         messages.append({"role": "user", "content": results or "Go on: List the files"})
 
 
-@pytest.mark.parametrize("piece", ["-", "a/", "then ", "replace ", "what ", "项目", "' '", "test ", "read a.txt and "])
+@pytest.mark.parametrize(
+    "piece",
+    ["-", "a/", "then ", "replace ", "what ", "项目", "' '", "test ", "read a.txt and ", "find a.txt and ", "change  "],
+)
 def test_a_very_long_prompt_takes_seconds_and_no_hours(piece):
     start = time.thread_time()
     Understudy().reply({"messages": [{"role": "user", "content": piece * (60_000 // len(piece))}], "tools": TOOLS})

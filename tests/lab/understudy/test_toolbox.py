@@ -4,7 +4,7 @@ import json
 
 import jsonschema
 import pytest
-from talk import Talk, tool
+from talk import BASH, Talk, tool
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS
 
@@ -88,7 +88,14 @@ COUNTED = tool(
         ("What is in a.txt?", TOOLS, {"type": "any"}, [("read_file", {"path": "a.txt"})]),
         ("What is in a.txt?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "cat a.txt"})]),
         ("Count the lines of a.txt", TOOLS, {"type": "tool", "name": "read_file"}, [("read_file", {"path": "a.txt"})]),
+        ("Find a.txt", TOOLS, {"type": "tool", "name": "glob"}, [("glob", {"pattern": "**/a.txt"})]),
         ("List *.txt", TOOLS, {"type": "tool", "name": "glob"}, [("glob", {"pattern": "**/*.txt"})]),
+        (
+            "Hello there",
+            [tool("sh2", "Executes a shell command.", ("cmd",))],
+            {"type": "any"},
+            [("sh2", {"cmd": "echo 'Hello there'"})],
+        ),
         ("What does > do?", TOOLS, {"type": "tool", "name": "bash"}, [("bash", {"command": "echo 'What does > do?'"})]),
         (
             "Read a.txt and b.txt",
@@ -167,6 +174,13 @@ OTHER_NAMES = {
         tool("mcp__fs__edit", "", ("path", "old", "new")),
         tool("mcp__fs__find_files", "", ("pattern",)),
     ],
+    "known by what is said of them": [
+        tool("sh2", "Executes a shell command.", ("cmd",)),
+        tool("peek", "Reads a file.", ("filename",)),
+        tool("put", "Create a file, or write it again.", ("filename", "text")),
+        tool("swap", "Replaces a text in a file.", ("filename", "old", "new")),
+        tool("look", "Find the files that a pattern names.", ("glob",)),
+    ],
 }
 
 
@@ -182,13 +196,21 @@ OTHER_NAMES = {
     ],
 )
 def test_a_tool_of_another_name_is_known_for_what_it_does(tools, number, prompt):
-    offered = [tools[number]]
-    talk = Talk(offered)
-    talk.messages = [{"role": "user", "content": prompt}]
-    (call,) = [block for block in talk.step() if block["type"] == "tool_use"]
-    assert call["name"] == offered[0]["name"]
-    assert set(call["input"]) == set(offered[0]["input_schema"]["required"])
-    assert "" not in call["input"].values()
+    wanted = tools[number]
+    for offered in ([wanted], tools):
+        talk = Talk(offered)
+        talk.messages = [{"role": "user", "content": prompt}]
+        (call,) = [block for block in talk.step() if block["type"] == "tool_use"]
+        assert call["name"] == wanted["name"]
+        assert set(call["input"]) == set(wanted["input_schema"]["required"])
+        assert "" not in call["input"].values()
+
+
+def test_what_is_said_of_a_tool_after_its_first_sentence_does_not_count(sample):
+    remove = tool("remove", "Deletes it for good. Reads no file before.")
+    talk = Talk([*BASH, remove])
+    assert "# Tea shop" in talk.say("What is in README.md?")
+    assert [name for name, _ in talk.calls] == ["bash"]
 
 
 def test_the_course_s_tools_under_other_names_are_used_too(sample):
