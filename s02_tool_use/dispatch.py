@@ -5,6 +5,8 @@ user first, which is the loop's business.
 """
 
 import traceback
+from collections.abc import Mapping
+from typing import Any
 
 from .calls.arguments import fitting_arguments
 from .calls.results import ToolError, sendable
@@ -83,7 +85,7 @@ TOOL_HANDLERS = {
 }
 
 
-def run_tool(block, handlers=TOOL_HANDLERS) -> dict:
+def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS) -> dict:
     """The tool_result for a tool_use block, an SDK object or a dict. A fault of any kind is a text with is_error.
 
     `handlers` maps names to functions. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
