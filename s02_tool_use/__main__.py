@@ -69,7 +69,7 @@ def main(argv):
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     if name in ("lab", "test"):
         os.chdir(setup.ROOT)
-    return become([python] + COMMANDS[name] + argv)
+    return hand_over([python] + COMMANDS[name] + argv)
 
 
 def open_streams():
@@ -84,7 +84,7 @@ def open_streams():
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
-def become(command):
+def hand_over(command):
     """Run the command in place of this process: its signals and its exit status are those of the terminal."""
     sys.stdout.flush()
     if os.name != "nt":

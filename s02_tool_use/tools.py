@@ -9,8 +9,8 @@ import os
 from .calls.results import ToolError
 from .files import patterns
 from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
-from .files.lines import decoded, part_shown, read_lines, refuse_binary, start_of
-from .files.names import shown
+from .files.lines import part_shown, read_lines, refuse_binary, start_of, text_in
+from .files.names import quoted
 from .files.opening import locked, open_file, replace
 from .workspace import open_folder, opened_parent, parts_of
 
@@ -37,7 +37,7 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None, byt
     refuse_binary(raw, start, path, size)
     if at_byte is None and start + len(raw) < size:
         raw = raw[: raw.rfind(b"\n") + 1] or raw  # whole lines, if there is a whole one
-    text, used, notes = decoded(raw, at_end=start + len(raw) >= size)
+    text, used, notes = text_in(raw, at_end=start + len(raw) >= size)
     if not size:
         notes.append("the file is empty")
     elif start or used < size:
@@ -90,7 +90,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
 def run_glob(pattern: str) -> str:
     """The names that match, sorted, one a line, relative to the workspace; at most MAX_MATCHES, with a count."""
     names, notes = find(pattern)
-    listed = [shown(name) for name in names[:MAX_MATCHES]]
+    listed = [quoted(name) for name in names[:MAX_MATCHES]]
     if len(names) > MAX_MATCHES:
         notes.append(f"truncated: {MAX_MATCHES} of {len(names)} matches are shown; narrow the pattern")
     return _with_notes("\n".join(listed) or f"No matches for {pattern}", notes)

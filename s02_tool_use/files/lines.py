@@ -48,7 +48,7 @@ def _after_newlines(raw, count):
     return next(islice(re.finditer(b"\n", raw), count - 1, None)).end() if raw.count(b"\n") >= count else 0
 
 
-def decoded(raw, at_end) -> tuple[str, int, list[str]]:
+def text_in(raw, at_end) -> tuple[str, int, list[str]]:
     """(text, bytes used, notes); a character that the cut went through is left for the next read."""
     notes = []
     try:

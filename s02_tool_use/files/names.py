@@ -17,7 +17,7 @@ QUOTED = re.compile(  # as ascii() does
 )
 
 
-def shown(name: str) -> str:
+def quoted(name: str) -> str:
     """`name` as it is, or quoted as Python does where it could not stand in one line of a result."""
     return ascii(name) if UNSHOWN.search(name) else name
 
@@ -32,7 +32,7 @@ def meant(p, safe_path):
             return False
 
     name = ast.literal_eval(p) if isinstance(p, str) and QUOTED.fullmatch(p) else None
-    return name if name and shown(name) == p and exists(name) and not exists(p) else p
+    return name if name and quoted(name) == p and exists(name) and not exists(p) else p
 
 
 def checked(p) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from ..calls.results import ToolError
-from .names import shown
+from .names import quoted
 from .opening import enter, leaving
 
 MAX_PATTERN_CHARACTERS = 1000  # characters
@@ -40,7 +40,7 @@ def find(pattern: str, parts_of: Callable, open_folder: Callable) -> tuple[list[
         search.notes.add(f"stopped after {MAX_SECONDS} s, not everything was searched; narrow the pattern")
     at_least = "" if search.walk(search.behind_dots, MAX_WIDE_SECONDS, wide=True) else "at least "
     if more := search.dotted - search.found:
-        where = f"under names that begin with a dot, such as {shown(min(more))}; write the dot too"
+        where = f"under names that begin with a dot, such as {quoted(min(more))}; write the dot too"
         search.notes.add(f"{at_least}{len(more)} more {where}")
     return sorted(search.found), sorted(search.notes)
 

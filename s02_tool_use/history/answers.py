@@ -3,6 +3,7 @@
 A turn (turns.py) is what one side says until the other speaks, in one message or in several.
 """
 
+from collections.abc import Callable
 from itertools import takewhile, zip_longest
 
 from . import quick
@@ -18,7 +19,7 @@ def cancelled(call_id, why=CANCELLED):
     return {"type": "tool_result", "tool_use_id": call_id, "content": why, "is_error": True}
 
 
-def answer_every_call(messages, log):
+def answer_every_call(messages: list, log: Callable[[str], object]) -> list:
     """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. A new list.
 
     A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.

@@ -3,6 +3,7 @@
 From messages to turns and back, and how an assistant's turn may end.
 """
 
+from collections.abc import Callable
 from itertools import groupby, pairwise
 
 from .fields import HOME, SERVER_RESULTS, SERVER_SIDE, THINKING
@@ -68,7 +69,7 @@ def all_blocks(messages):
 JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 
 
-def merge_neighbours(messages, log=lambda line: None):
+def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line: None) -> list:
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
     if all(message["content"] for message in messages) and all(a["role"] != b["role"] for a, b in pairwise(messages)):
         return list(messages)

@@ -24,7 +24,7 @@ from .stages import Stage
 class Run:
     """`stages[at]` is where it stands. `forward` goes on, live where nothing is recorded; `back` only looks."""
 
-    def __init__(self, client, model, history, **settings):
+    def __init__(self, client: Any, model: str | None, history: Any, **settings: Any):
         """A live run: `history` ends with the user's turn, and is copied. `settings` are those of agent_steps."""
         self.client, self.model, self.settings, self.saved, self.at = client, model, settings, False, 0
         history = conversation.request_of(history)["messages"]
@@ -35,7 +35,7 @@ class Run:
         self._stand_at(0)
 
     @classmethod
-    def of(cls, history, client=None, model: str | None = None, **settings) -> "Run":
+    def of(cls, history: Any, client: Any = None, model: str | None = None, **settings: Any) -> "Run":
         """A saved conversation, complete or broken, to walk through. With a client it can be forked and continued."""
         history = conversation.request_of(history)["messages"]
         run = cls(client, model, history, **settings)

@@ -7,6 +7,8 @@ foreground. Left out: how it looks (the Chat, the terminal).
 import contextlib
 import copy
 import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from ... import loop
 from ...history.answers import cancelled
@@ -39,13 +41,24 @@ class Session:
     `question` (a block that decide() answers), and at last `end` (why, and a sentence for people).
     """
 
-    def __init__(self, client, model, *, watch=lambda kind, data: None, ask_before=ASK_BEFORE, prices=None, **settings):
+    def __init__(
+        self,
+        client: Any,
+        model: str,
+        *,
+        watch: Callable[[str, Any], object] = lambda kind, data: None,
+        ask_before: Collection[str] = ASK_BEFORE,
+        prices: Mapping[str, float] | None = None,
+        **settings: Any,
+    ):
         """prices: what a million tokens cost, by the names of COUNTED. settings: those of agent_steps."""
         self.client, self.model, self.watch, self.settings = client, model, watch, settings
         self.ask_before, self.prices = tuple(ask_before), dict(prices or {})
-        self.messages, self.always = [], set()
+        self.messages: list = []
+        self.always: set[str] = set()
         self.requests, self.tokens = 0, dict.fromkeys(COUNTED, 0)
-        self._lock, self._turn = threading.RLock(), None
+        self._lock = threading.RLock()
+        self._turn: _ChatTurn | None = None
 
     @property
     def busy(self) -> bool:
@@ -54,7 +67,7 @@ class Session:
     @property
     def question(self) -> dict | None:
         """The call that waits to be allowed, or None."""
-        return self._turn and self._turn.question
+        return self._turn.question if self._turn else None
 
     @property
     def used(self) -> tuple[str, str]:
@@ -91,9 +104,9 @@ class Session:
         with self._lock:
             if self.busy:
                 raise ValueError("The agent is still at work on the last message: wait, or stop it.")
-            self._turn = _ChatTurn(self, prompt)
+            self._turn = turn = _ChatTurn(self, prompt)
             self.watch("prompt", prompt)
-            return self._turn
+            return turn
 
     def decide(self, verdict: bool | str, reason: str = loop.NOT_ALLOWED) -> None:
         """Answer the question: True, "always" (True for this tool as long as the session lasts), or False and why."""

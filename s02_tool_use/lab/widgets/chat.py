@@ -1,6 +1,8 @@
 """Chat: talk to the agent in the notebook, watch what it calls, and allow or forbid what changes something."""
 
 import base64
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import ipywidgets
 
@@ -20,7 +22,15 @@ class Chat(Panel):
     {"input_tokens": 3, "output_tokens": 15}; without them no cost is shown. Further keywords are those of agent_steps.
     """
 
-    def __init__(self, client, model, *, ask_before=ASK_BEFORE, prices=None, **settings):
+    def __init__(
+        self,
+        client: Any,
+        model: str,
+        *,
+        ask_before: Collection[str] = ASK_BEFORE,
+        prices: Mapping[str, float] | None = None,
+        **settings: Any,
+    ):
         def watch(*told):  # in the session's thread
             self.post(self._happened, *told)
 
@@ -41,7 +51,8 @@ class Chat(Panel):
             button("Do not allow", lambda _: self._decide(False), button_style="danger"),
         )
         self.question = ipywidgets.VBox([self.asked, answers], layout=ipywidgets.Layout(display="none"))
-        self._text, self._answer, self._waits, self._calls, self._turn = "", None, False, {}, None
+        self._text, self._answer, self._waits, self._turn = "", None, False, None
+        self._calls: dict[str, Any] = {}
         prompt = row(self.prompt, self.send_button, self.stop_button)
         prompt.layout.flex_flow = "row nowrap"
         below = row(
@@ -53,16 +64,16 @@ class Chat(Panel):
         self._draw()
 
     @property
-    def messages(self):
+    def messages(self) -> list:
         """The conversation so far: a list to use in a cell. It is a copy of the list, not of the messages."""
         return list(self.session.messages)
 
-    def twin(self):
+    def twin(self) -> Page:
         head = f"A chat with {self.session.model}."
         drawn = show.show_messages(self.session.messages)
         return Page(f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}")
 
-    def join(self, seconds=30):
+    def join(self, seconds: float = 30) -> None:
         """Wait until the agent has ended its turn: for a cell that goes on with what was said."""
         self.session.join(seconds)
 

@@ -22,15 +22,16 @@ class HistoryLab(Panel):
     HistoryLab() begins with the first of the list, HistoryLab(messages) with yours. `lab.after` is the fixed list.
     """
 
-    def __init__(self, messages=None, case="orphan-cancel-then-user"):
-        self.cases, self.after = histories(), []
+    def __init__(self, messages: list | None = None, case: str = "orphan-cancel-then-user"):
+        self.cases = histories()
+        self.after: list = []
         own = messages is not None
         self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], description="History")
         self.case.value = "(your own)" if own else case
         self.why = Drawing()
         self.text = typed(ipywidgets.Textarea, "Messages", rows=8)
         self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
-        self.switches = {name: switch(one.__doc__.rstrip(".")) for name, one in PASSES.items()}
+        self.switches = {name: switch(str(one.__doc__).rstrip(".")) for name, one in PASSES.items()}
         self.before, self.fixed = Drawing(), Drawing()
         for place in (self.before, self.fixed):
             place.layout = ipywidgets.Layout(width="48%", min_width="24em")
@@ -42,7 +43,7 @@ class HistoryLab(Panel):
         super().__init__([self.case, self.why, self.text, row(*self.switches.values()), self.repairs, both])
         self._changed()
 
-    def twin(self):
+    def twin(self) -> Page:
         before, after, repairs = self._pages()
         return Page("\n\n".join([before.text, repairs.text, after.text]), before.html + repairs.html + after.html)
 

@@ -17,7 +17,7 @@ class PathLab(Panel):
     BASE stands for the folder around the workspace, in what you type and in what is shown.
     """
 
-    def __init__(self, text="../secret.txt", kind="path"):
+    def __init__(self, text: str = "../secret.txt", kind: str = "path"):
         self.room = escapes.EscapeRoom()
         self.kind = choice("It is a", ["path", "pattern"])
         self.kind.value = kind
@@ -33,7 +33,7 @@ class PathLab(Panel):
         super().__init__([self.kind, row(self.text, self.examples), row(*self.layouts), self.place, self.table])
         self._built()
 
-    def twin(self):
+    def twin(self) -> Page:
         place, table = self._place(), self._table()
         return Page(f"{place.text}\n{table.text}", place.html + table.html)
 

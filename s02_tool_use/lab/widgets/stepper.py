@@ -1,5 +1,7 @@
 """Stepper: a run of the agent, one stage at a time, with everything that goes back and forth in it."""
 
+from typing import Any
+
 import ipywidgets
 
 from ... import dispatch
@@ -22,7 +24,15 @@ class Stepper(Panel):
     Going back undoes nothing in the files.
     """
 
-    def __init__(self, client=None, model=None, messages=None, *, saved=False, **settings):
+    def __init__(
+        self,
+        client: Any = None,
+        model: str | None = None,
+        messages: list | None = None,
+        *,
+        saved: bool = False,
+        **settings: Any,
+    ):
         if messages is None:
             raise ValueError("Give it a conversation: Stepper(client, model, messages).")
         saved = saved or client is None
@@ -49,11 +59,11 @@ class Stepper(Panel):
         self._draw()
 
     @property
-    def messages(self):
+    def messages(self) -> list:
         """The conversation as it was at the step that is shown."""
         return conversation.plain(self.run.stage.messages)
 
-    def twin(self):
+    def twin(self) -> Page:
         stages, stage = self.run.stages, self.run.stage
         if not self.run.saved:
             stages = stages[: self.run.at + 1]

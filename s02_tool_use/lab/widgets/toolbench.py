@@ -4,7 +4,9 @@ Left out of the form: nested objects. They are typed as JSON.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import ipywidgets
 
@@ -24,7 +26,7 @@ class ToolBench(Panel):
     After a run, `bench.block` is the call and `bench.result` the tool_result.
     """
 
-    def __init__(self, tools=dispatch.TOOLS, handlers=dispatch.TOOL_HANDLERS):
+    def __init__(self, tools: list[dict] = dispatch.TOOLS, handlers: Mapping[str, Any] = dispatch.TOOL_HANDLERS):
         if not tools:
             raise ValueError("There are no tools: give a list like TOOLS.")
         self.tools, self.handlers = {tool["name"]: tool for tool in tools}, handlers
@@ -42,7 +44,7 @@ class ToolBench(Panel):
         )
         self._picked()
 
-    def twin(self):
+    def twin(self) -> Page:
         if self.result is None:
             head = f"ToolBench, a form for each of these tools: {', '.join(self.tools)}. Nothing has been run yet."
             return Page(head, f"<i>{page.escape(head)}</i>")

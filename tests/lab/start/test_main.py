@@ -22,7 +22,7 @@ def started(monkeypatch, tmp_path):
     seen = []
     monkeypatch.setattr(setup, "environment", lambda: "PYTHON")
     monkeypatch.setattr(setup, "is_ready", lambda: True)
-    monkeypatch.setattr(command, "become", lambda line: seen.append((line, Path.cwd())))
+    monkeypatch.setattr(command, "hand_over", lambda line: seen.append((line, Path.cwd())))
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "before")
     monkeypatch.chdir(tmp_path)
 
@@ -154,7 +154,8 @@ def test_ctrl_c_during_the_install_is_no_traceback(monkeypatch):
 
 
 def test_the_exit_status_is_that_of_what_was_started():
-    code = "from s02_tool_use.__main__ import become; import sys; become([sys.executable, '-c', 'raise SystemExit(7)'])"
+    command = "hand_over([sys.executable, '-c', 'raise SystemExit(7)'])"
+    code = f"from s02_tool_use.__main__ import hand_over; import sys; {command}"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 7
 
 
@@ -163,8 +164,8 @@ def test_where_a_process_cannot_be_replaced_ctrl_c_is_left_to_the_child():
     # The child takes its time: on POSIX the interrupt must not meet the moment in which the parent learns of its end.
     handler = "lambda *_: (time.sleep(1), exit(5))"
     child = f"import signal, time; signal.signal(2, {handler}); print('up', flush=True); signal.pause()"
-    become = f"from s02_tool_use.__main__ import become; sys.exit(become([sys.executable, '-c', {child!r}]))"
-    code = f"import os, sys; os.name = 'nt'; {become}"
+    hand_over = f"from s02_tool_use.__main__ import hand_over; sys.exit(hand_over([sys.executable, '-c', {child!r}]))"
+    code = f"import os, sys; os.name = 'nt'; {hand_over}"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout.readline() == "up\n"
     time.sleep(0.1)
