@@ -25,7 +25,7 @@ def no_path(clause):
 
 def only_paths(clause):
     """Nothing but files is named: "Where can I find the file a.txt?" """
-    words = r"\b(find|locate|where|is|are|can|could|i|you|me|my|the|a|files?|called|named|located|please|and)\b"
+    words = r"\b(find|locate|where|s|is|are|can|could|i|you|me|my|the|a|files?|called|named|located|please|and)\b"
     known = "|".join([*map(re.escape, clause.paths), words, "文件|请|在|哪里?|儿|和|找到?"])
     return bool(clause.paths) and not re.search(r"\w", re.sub(known, "", clause.text[:LOOKED_AT], flags=re.I))
 

@@ -69,7 +69,7 @@ PROMPTS = [
     ("Find 'no such words'", "'no such words' stands in no file here."),
     ("Where is orders.csv?", "Found: data/orders.csv."),
     ("Can you find the files `orders.csv` and README?", "Found: data/orders.csv.\nFound: README.md."),
-    ("Where is nothing.txt?", "There is no nothing.txt here."),
+    ("Where's nothing.txt?", "There is no nothing.txt here."),
     ("Where is orders.csv mentioned?", "README.md:3:A tea shop keeps its orders in `data/orders.csv`."),
     ("Where is subtotals in orders.py?", "orders.py:15:def subtotals(orders):"),
     ("Find all Python files", "- orders.py"),
