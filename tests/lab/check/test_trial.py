@@ -46,9 +46,12 @@ def loop_in_comprehension():
     return [x + 1 for x in iter(int, 1)]
 
 
+# What is thrown into a thread may come up in the middle of a collection (Hypothesis has a callback there).
+in_a_callback = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws nothing in between two try blocks")
 
 
+@in_a_callback
 @pytest.mark.parametrize(
     "function",
     [
@@ -60,13 +63,14 @@ not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws no
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
     monkeypatch.setattr(job, "GRACE_SECONDS", 10.0)
-    before = threading.active_count()
+    before = set(threading.enumerate())  # of other tests, which may end meanwhile
     outcome = trial.call(function, deadline=0.2)
     assert outcome.late == "no answer after 0 seconds: stopped"
     assert outcome.value is None
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
+@in_a_callback
 def test_a_loop_that_collects_is_stopped_by_its_memory(monkeypatch):
     monkeypatch.setattr(trial, "MEMORY_BYTES", 20_000_000)
 
