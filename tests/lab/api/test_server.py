@@ -445,7 +445,7 @@ def test_a_closed_server_leaves_nothing_behind(sdk):
     deadline = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # those of other tests may have ended
 
 
 def test_exchanges_hold_the_last_bodies_as_sent_and_no_key(server):

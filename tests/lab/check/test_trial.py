@@ -123,7 +123,7 @@ def test_an_interrupt_while_it_waits_stops_the_call_and_goes_on(monkeypatch):
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         trial.call(loop)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # those of other tests may have ended
 
 
 # ---- the learner's own line
@@ -171,7 +171,7 @@ def test_a_command_that_reads_its_input_hangs_and_ends_when_it_is_stopped():
         before = threading.active_count()
         outcome = trial.call(subprocess.run, ["cat"], deadline=0.3, stdin=stdin)
         assert outcome.late
-        assert threading.active_count() == before
+        assert threading.active_count() <= before  # those of other tests may have ended
 
 
 def test_standard_input_is_the_old_one_afterwards():
