@@ -6,6 +6,7 @@ import typing
 
 import anthropic.types as sdk
 from anthropic.types.message_create_params import MessageCreateParamsBase
+from typing_extensions import get_type_hints  # that of Python 3.10 leaves Required around a type
 
 from s02_tool_use.history.fields import FIELDS
 from s02_tool_use.lab.api import shape
@@ -28,7 +29,7 @@ def test_every_row_is_a_field_of_its_block():
 
 
 def test_the_tables_of_the_request_are_the_sdks():
-    fields = {"stream", *shape.SAMPLING, *typing.get_type_hints(MessageCreateParamsBase)}
+    fields = {"stream", *shape.SAMPLING, *get_type_hints(MessageCreateParamsBase)}
     assert shape.REQUEST.keys() == fields
     assert shape.CUSTOM.keys() == sdk.ToolParam.__annotations__.keys()
     assert shape.OUTPUT_CONFIG.keys() == sdk.OutputConfigParam.__annotations__.keys()
@@ -39,7 +40,7 @@ def test_the_tables_of_the_request_are_the_sdks():
 
 def by_type(union):
     """type -> the fields of each of the SDK's types; but for the tool that need not say its type."""
-    hints = [typing.get_type_hints(one) for one in typing.get_args(union) if one is not sdk.ToolParam]
+    hints = [get_type_hints(one) for one in typing.get_args(union) if one is not sdk.ToolParam]
     return {name: set(fields) for fields in hints for name in typing.get_args(fields["type"])}
 
 
