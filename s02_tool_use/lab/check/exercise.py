@@ -100,7 +100,6 @@ RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
 class Exercise:
     """`check.NAME(yours)`: tries what the learner wrote and returns a Verdict. Raises nothing but Stopped."""
 
-    home: str  # the module or notebook that it belongs to
     name: str
     takes: str  # how the learner's function is called, such as "my_bash(command)"; the first line of the help
     properties: list[Property]
@@ -141,7 +140,7 @@ class Exercise:
 
 def exercise(takes: str, **options: Any) -> Callable[[Callable[[], Iterable[Property]]], Exercise]:
     """Makes an Exercise of a function that yields its properties. It has the function's name."""
-    return lambda table: Exercise(table.__module__, table.__name__, takes, list(table()), **options)
+    return lambda table: Exercise(table.__name__, takes, list(table()), **options)
 
 
 class _Trial:

@@ -31,7 +31,6 @@ READ = (1, "Some words")
 def doubled(**more):
     """An exercise: double a number."""
     return Exercise(
-        "01",
         "doubled",
         "my_double(number)",
         [
@@ -109,7 +108,7 @@ def test_what_the_learner_printed_is_shown_with_the_failing_case_only():
 
 def test_a_function_that_changes_its_input_does_not_spoil_the_next_case():
     exercise = Exercise(
-        "01", "x", "f(list)", [Property("length", READ, [([1, 2],)], 2), Property("again", READ, [([1, 2],)], 2)]
+        "x", "f(list)", [Property("length", READ, [([1, 2],)], 2), Property("again", READ, [([1, 2],)], 2)]
     )
     case_list = exercise.properties[0].cases[0][0]
 
@@ -123,12 +122,12 @@ def test_a_function_that_changes_its_input_does_not_spoil_the_next_case():
 
 
 def test_a_result_of_another_shape_is_shown_whole():
-    exercise = Exercise("01", "x", "f()", [Property("key", READ, [()], 1, see=lambda result: result["a"])])
+    exercise = Exercise("x", "f()", [Property("key", READ, [()], 1, see=lambda result: result["a"])])
     assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
 
 
 def test_a_helper_that_cannot_go_on_shows_what_the_function_gave():
-    exercise = Exercise("01", "x", "f()", [Property("key", READ, [()], 1, run=lambda yours: yours()["a"])])
+    exercise = Exercise("x", "f()", [Property("key", READ, [()], 1, run=lambda yours: yours()["a"])])
     assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
 
 
@@ -196,7 +195,7 @@ def test_html_and_text_say_the_same_and_nothing_in_them_is_markup():
 
 
 def test_the_temporary_folder_is_not_shown():
-    exercise = Exercise("01", "x", "f()", [Property("no", READ, [()], 1)])
+    exercise = Exercise("x", "f()", [Property("no", READ, [()], 1)])
 
     def where():
         import os

@@ -132,7 +132,7 @@ def quiz(takes):
     def make(table):
         rows = enumerate(table())
         asked = [fact(sentence, read)(right, partial(answer_to, number)) for number, (sentence, right, read) in rows]
-        return Exercise(table.__module__, table.__name__, takes, asked, untouched=is_open)
+        return Exercise(table.__name__, takes, asked, untouched=is_open)
 
     return make
 
