@@ -12,8 +12,9 @@ MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY = 8000, 2000, 20
 _HEAD = 64 * 1024  # base64 characters, a multiple of four: JPEG has its size here, after previews and profiles
 
 
-def check_picture(media_type: str, data: str, path: str, images: int) -> Iterator[str]:
+def check_picture(source: dict, path: str, images: int) -> Iterator[str]:
     """Yield what the API says of a base64 picture. images: how many the request has; of many, each must be smaller."""
+    media_type, data = source["media_type"], source["data"]
     try:
         head = base64.b64decode(data[:_HEAD], validate=True)
     except (binascii.Error, ValueError):

@@ -16,6 +16,7 @@ from typing import Any
 from ...history.fields import HOME, SERVER_RESULTS, THINKING
 from .pictures import check_picture
 from .rules_table import RULES, WORDS
+from .wire import ERROR_TYPES
 
 __all__ = ["FIRST_PARTY", "RULES", "STRICT", "Problem", "Profile", "validate"]
 
@@ -28,7 +29,6 @@ class Profile:
     prefill: bool = False  # the list may end with the assistant: models before 4.6
     system_role: bool = False  # the model takes messages of the role "system"
     require_tools: bool = False  # a history with tool blocks needs `tools`: the older API, and Bedrock
-    unsigned_thinking: bool = False  # thinking needs no signature: DeepSeek, MiMo
     version: str = "2026-10-21"  # of the anthropic-version header
     thinking: bool | None = None  # whether manual thinking is on, when not the request says it
     tools: bool | None = None  # whether there are tools, when not the request says it
@@ -52,8 +52,14 @@ class Problem:
     rule: str
     message_index: int | None = None
     block_index: int | None = None
-    status: int = 400
-    type: str = "invalid_request_error"
+
+    @property
+    def status(self) -> int:
+        return 404 if self.rule == "T2" else 400
+
+    @property
+    def type(self) -> str:
+        return ERROR_TYPES[self.status]
 
 
 def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem | None:
@@ -72,14 +78,13 @@ def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem 
     if found is None:
         return None
     rule, message, *place = found
-    if rule == "T2":
-        return Problem(message, rule, status=404, type="not_found_error")
     return Problem(message, rule, *place)
 
 
 class Conversation:
     """A request as its conversation. `spots` has all blocks, as (message index, block index, block); `turns` is
-    [(role, its spots)], and `starts` the first message of each turn, which may be an empty one.
+    [(role, its spots)], and `starts` the first message of each turn, which may be an empty one; `parts` has the blocks
+    and those inside results, as (message index, block index, where in the block, block).
     """
 
     def __init__(self, request: Any, profile: Profile) -> None:
@@ -99,6 +104,14 @@ class Conversation:
                 content = [{"type": "text", "text": content}] if content else []
             self.turns[-1][1].extend((i, j, block) for j, block in enumerate(content))
         self.spots = [spot for _, spots in self.turns for spot in spots]
+        self.parts = [(i, j, *part) for i, j, block in self.spots for part in _parts(block)]
+
+
+def _parts(block):
+    yield "", block
+    content = block.get("content") if block["type"] == "tool_result" else None
+    if isinstance(content, list):
+        yield from ((f".tool_result.content.{k}", part) for k, part in enumerate(content))
 
 
 Found = Iterator[tuple]  # (rule, message), and where there is one, message index and block index
@@ -139,17 +152,11 @@ def fields_that_fit(conversation: Conversation) -> Found:
 
 def right_pictures(conversation: Conversation) -> Found:
     """C10. A picture is what it says it is, and not too large: each one, and many of them."""
-    pictures = [
-        (i, j, f".tool_result.content.{k - 1}" if k else "", part["source"])
-        for i, j, block in conversation.spots
-        for k, part in enumerate(_parts(block))
-        if part["type"] == "image"
-    ]
+    pictures = [(i, j, inside, part["source"]) for i, j, inside, part in conversation.parts if part["type"] == "image"]
     for i, j, inside, source in pictures:
         if source["type"] == "base64":
             path = f"messages.{i}.content.{j}{inside}.image.source.base64"
-            for text in check_picture(source["media_type"], source["data"], path, len(pictures)):
-                yield "C10", text, i, j
+            yield from (("C10", text, i, j) for text in check_picture(source, path, len(pictures)))
 
 
 def has_content(conversation: Conversation) -> Found:
@@ -166,16 +173,10 @@ def has_content(conversation: Conversation) -> Found:
 
 def has_text(conversation: Conversation) -> Found:
     """C2, C3. A text block has text, and more than white space. So do the texts inside a result."""
-    spots = [spot for spot in conversation.spots if conversation.messages[spot[0]]["role"] != "system"]
-    texts = [(i, j, part["text"]) for i, j, block in spots for part in _parts(block) if part["type"] == "text"]
     for rule, is_wrong in ("C2", not_), ("C3", str.isspace):
-        yield from ((rule, f"messages: {WORDS[rule]}", i, j) for i, j, text in texts if is_wrong(text))
-
-
-def _parts(block):
-    """A block, and those in it if it is a result."""
-    content = block.get("content") if block["type"] == "tool_result" else None
-    return [block, *content] if isinstance(content, list) else [block]
+        for i, j, _, part in conversation.parts:
+            if part["type"] == "text" and is_wrong(part["text"]) and conversation.messages[i]["role"] != "system":
+                yield rule, f"messages: {WORDS[rule]}", i, j
 
 
 # ---- roles
@@ -232,46 +233,31 @@ def own_id(conversation: Conversation) -> Found:
 
 
 def answered_at_once(conversation: Conversation) -> Found:
-    """The pairing rule, turn by turn: the assistant's calls against the results in the user's turn after them."""
+    """P1 to P4. The calls that end the assistant's turn are answered, in any order, by the results that begin the
+    user's. A call with anything after it does not end its turn.
+    P5, P6. A result answers a call of the turn before, and no call has two results.
+    """
     nobody: tuple[str, list] = ("", [])
     for (one, before), (two, after) in pairwise([nobody, *conversation.turns, nobody]):
+        calls = [(i, j, block["id"]) for i, j, block in before if block["type"] == "tool_use"]
+        results = [(i, j, block["tool_use_id"]) for i, j, block in after if block["type"] == "tool_result"]
         if one == "assistant":
-            yield from _open_calls(before, after if two == "user" else [])
-        if two == "user":
-            yield from _stray_results(after, before)
+            end, begin = _leading("tool_use", before[::-1]), _leading("tool_result", after if two == "user" else [])
+            answered = {name for _, _, name in calls[len(calls) - end :]} & {name for _, _, name in results[:begin]}
+            if waiting := [call for call in calls if call[2] not in answered]:
+                i, j, _ = waiting[0]
+                yield "P1", WORDS["P1"].format(i, ", ".join(name for _, _, name in waiting)), i, j
+        names, seen = {name for _, _, name in calls}, set()
+        for i, j, name in results if two == "user" else ():
+            if name in seen or name not in names:
+                rule = "P6" if name in seen else "P5"
+                yield rule, WORDS[rule].format(i, j, name), i, j
+            seen.add(name)
 
 
-def _open_calls(spots, following):
-    """P1 to P4. Calls that end the assistant's turn are answered by results that begin the user's, in any order.
-    A call with anything after it does not end its turn, and a result with anything before it does not begin one.
-    """
-    answered = {block["tool_use_id"] for _, _, block in _leading(following, "tool_result")}
-    ending = len(spots) - len(list(_leading(reversed(spots), "tool_use")))
-    open_calls = [
-        (i, j, block["id"])
-        for k, (i, j, block) in enumerate(spots)
-        if block["type"] == "tool_use" and (k < ending or block["id"] not in answered)
-    ]
-    if open_calls:
-        i, j, _ = open_calls[0]
-        yield "P1", WORDS["P1"].format(i, ", ".join(name for _, _, name in open_calls)), i, j
-
-
-def _stray_results(spots, before):
-    """P5, P6. A result answers a call of the turn before, and no call has two results."""
-    calls = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
-    results = [(i, j, block["tool_use_id"]) for i, j, block in spots if block["type"] == "tool_result"]
-    seen = set()
-    for i, j, name in results:
-        if name in seen or name not in calls:
-            rule = "P6" if name in seen else "P5"
-            yield rule, WORDS[rule].format(i, j, name), i, j
-        seen.add(name)
-
-
-def _leading(spots, kind):
-    """The spots with which a turn begins, as long as they are of this kind."""
-    return takewhile(lambda spot: spot[2]["type"] == kind, spots)
+def _leading(kind, spots):
+    """How many blocks of this kind stand at the beginning."""
+    return len(list(takewhile(lambda spot: spot[2]["type"] == kind, spots)))
 
 
 def server_pairs(conversation: Conversation) -> Found:
@@ -323,7 +309,7 @@ def thinking_is_untouched(conversation: Conversation) -> Found:
     """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
     latest = max((spots[0][0] for role, spots in conversation.turns if role == "assistant" and spots), default=0)
     for i, j, block in conversation.spots:
-        if block["type"] == "thinking" and not conversation.profile.unsigned_thinking:
+        if block["type"] == "thinking":
             forged = conversation.profile.forged and conversation.profile.forged(block)
             if forged or not block["signature"]:
                 rule = "K2" if forged and i >= latest else "K3"
@@ -366,8 +352,7 @@ def within_limits(conversation: Conversation) -> Found:
     """
     request, tools = conversation.request, conversation.tools
     system, thinking = request.get("system"), request.get("thinking", {})
-    blocks = [*tools, *(system if isinstance(system, list) else [])]
-    blocks += (part for _, _, block in conversation.spots for part in _parts(block))
+    blocks = [*tools, *(system if isinstance(system, list) else []), *(part[-1] for part in conversation.parts)]
     markers = sum(block.get("cache_control") is not None for block in blocks)
     if markers > 4:
         yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {markers}."

@@ -156,20 +156,15 @@ CUSTOM = {
     "input_examples": optional(items(OBJECT)),
     "strict": optional(FLAG),
 }
-# The tools that the API brings along, by their versions. Only what they have in common is looked at.
-VERSIONS = {
-    "bash": ["20250124"],
-    "browser_toolset": ["20260801"],
-    "code_execution": ["20250522", "20250825", "20260120", "20260521"],
-    "computer_toolset": ["20260801"],
-    "memory": ["20250818"],
-    "text_editor": ["20250124", "20250429", "20250728"],
-    "tool_search_tool_bm25": ["", "20251119"],
-    "tool_search_tool_regex": ["", "20251119"],
-    "web_fetch": ["20250910", "20260209", "20260309", "20260318"],
-    "web_search": ["20250305", "20260209", "20260318"],
-}
-BUILT_IN = [f"{name}_{version}".rstrip("_") for name, versions in VERSIONS.items() for version in versions]
+# The tools that the API brings along. Only what they have in common is looked at.
+BUILT_IN = """
+    bash_20250124 browser_toolset_20260801 computer_toolset_20260801 memory_20250818
+    code_execution_20250522 code_execution_20250825 code_execution_20260120 code_execution_20260521
+    text_editor_20250124 text_editor_20250429 text_editor_20250728
+    tool_search_tool_bm25 tool_search_tool_bm25_20251119 tool_search_tool_regex tool_search_tool_regex_20251119
+    web_fetch_20250910 web_fetch_20260209 web_fetch_20260309 web_fetch_20260318
+    web_search_20250305 web_search_20260209 web_search_20260318
+""".split()
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 _CUSTOM = checked(record(CUSTOM, "U7"), "U6", lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]))
 TOOL = tagged({"custom": _CUSTOM, **dict.fromkeys(BUILT_IN, _BUILT_IN)}, "U7", tag_rule="U8")
@@ -248,12 +243,10 @@ def _block(kind, **changed):
     return checked(schema, *BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
 
 
-def _messages(system_role, unsigned_thinking):
+def _messages(system_role):
     inside = tagged({kind: _block(kind) for kind in sorted(INSIDE_RESULT)}, "C4")
     blocks = {kind: _block(kind) for kind in FIELDS.keys() - ONLY_INSIDE_RESULT}
     blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
-    if unsigned_thinking:
-        blocks["thinking"] = _block("thinking", signature=optional(TEXT, "K4"))
     said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
     roles = {"user": said, "assistant": said}
     if system_role:
@@ -264,8 +257,8 @@ def _messages(system_role, unsigned_thinking):
 
 
 @functools.cache
-def _compiled(sampling, system_role, unsigned_thinking):
-    fields = REQUEST | {"messages": needed(_messages(system_role, unsigned_thinking), "T6")}
+def _compiled(sampling, system_role):
+    fields = REQUEST | {"messages": needed(_messages(system_role), "T6")}
     schema = record({name: fields[name] for name in fields if sampling or name not in SAMPLING}, "T8")
     return schema, SchemaValidator(schema)
 
@@ -278,7 +271,7 @@ def refused(request: Any, profile: Any) -> tuple | None:
 
     request: anything. profile: a rules.Profile.
     """
-    schema, validator = _compiled(profile.version < "2026-10-21", profile.system_role, profile.unsigned_thinking)
+    schema, validator = _compiled(profile.version < "2026-10-21", profile.system_role)
     try:
         validator.validate_python(request, strict=True)
         return None

@@ -572,7 +572,6 @@ ACCEPTED = [
         ),
         SIGNED,
     ),
-    (talk("Hi.", [{"type": "thinking", "thinking": "hm"}, CALL], [RESULT]), Profile(unsigned_thinking=True)),
     (talk("Hi.", [text("a")], "b", thinking={"type": "enabled", "budget_tokens": 1024}), FIRST_PARTY),
     (talk("Hi.", [SEARCH, FOUND, text("a")], "b"), FIRST_PARTY),
     (talk("Hi.", [SEARCH]), FIRST_PARTY),
