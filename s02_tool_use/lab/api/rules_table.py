@@ -51,10 +51,7 @@ RULES = {
     # Roles
     "R1": Rule("a message is the user's or the assistant's", "BerriAI/litellm#26324"),
     "R2": Rule("the system prompt is no message", "ianarawjo/ChainForge#271"),
-    "R3": Rule(
-        "where a model takes system messages, they stand after the user and before the assistant",
-        "anthropics/claude-code#73821",
-    ),
+    "R3": Rule("a system message, if the model takes it, comes after the user's", "anthropics/claude-code#73821"),
     "R4": Rule("neighbours of one role are one turn; endpoints that do not join them refuse them", "etkecc/baibot#13"),
     "R6": Rule("the list ends with the user", "cortexkit/magic-context#511"),
     "R7": Rule("a prefill does not end in white space", "tailcallhq/forgecode#1872"),
@@ -70,9 +67,7 @@ RULES = {
     "C8": Rule("there are at most four cache markers", "tghamm/Anthropic.SDK#50"),
     "C9": Rule("a cache marker has a type and a ttl, and nothing else", "anthropics/claude-code#25597"),
     "C10": Rule("a picture is what it says it is, and not too large", "anthropics/claude-code#8184"),
-    "C11": Rule(
-        "no document in the assistant's turn, no citations in the user's, since version 2026-10-21", _MIGRATION, False
-    ),
+    "C11": Rule("since 2026-10-21 no documents from the assistant, no citations from the user", _MIGRATION, False),
     # Calls and results
     "P1": Rule(
         "every call is answered at once, by the results that begin the next turn", "anthropics/claude-code#1237"
@@ -86,9 +81,7 @@ RULES = {
     "P11": Rule("calls are the assistant's, results the user's", _PROBES),
     "P12": Rule("a result says which call it answers", _PROBES),
     "P13": Rule("a call's caller is of a known type", _PROBES, False),
-    "P14": Rule(
-        "a tool at the API's side has an id of the API's, and its result follows it", "anthropics/claude-code#64383"
-    ),
+    "P14": Rule("a call at the API's side has an id of the API's; its result follows", "anthropics/claude-code#64383"),
     # Thinking
     "K1": Rule("with manual thinking on, a turn that calls tools begins with its thinking", "anomalyco/opencode#3077"),
     "K2": Rule("the thinking of the latest turn comes back as it was", "anthropics/claude-code#19539"),

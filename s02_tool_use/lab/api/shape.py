@@ -8,6 +8,7 @@ must hold. What blocks mean to each other is rules.py, which imports this module
 import functools
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic_core import PydanticCustomError as Refusal
@@ -38,18 +39,15 @@ def either(first: Any, second: Any) -> Any:
     return core.union_schema([(first, _FIRST), (second, _SECOND)], mode="left_to_right")
 
 
-def needed(schema: Any = ANY, rule: str | None = None) -> Any:
-    return core.typed_dict_field(schema, metadata={"rule": rule})
+def field(schema: Any = ANY, rule: str | None = None, *, must: bool = False, null: bool = False) -> Any:
+    return core.typed_dict_field(
+        core.nullable_schema(schema) if null else schema, required=must, metadata={"rule": rule}
+    )
 
 
-def given(schema: Any = ANY, rule: str | None = None) -> Any:
-    """It may be absent, but not null."""
-    return core.typed_dict_field(schema, required=False, metadata={"rule": rule})
-
-
-def optional(schema: Any = ANY, rule: str | None = None) -> Any:
-    """It may be absent, and null is the same as absent."""
-    return given(core.nullable_schema(schema), rule)
+needed = partial(field, must=True)
+optional = partial(field, null=True)  # it may be absent, and null is the same as absent
+given = field  # it may be absent, but not null
 
 
 def record(fields: dict, rule: str | None = None, others: Any = "forbid") -> Any:
@@ -157,14 +155,15 @@ CUSTOM = {
     "strict": optional(FLAG),
 }
 # The tools that the API brings along. Only what they have in common is looked at.
-BUILT_IN = """
-    bash_20250124 browser_toolset_20260801 computer_toolset_20260801 memory_20250818
-    code_execution_20250522 code_execution_20250825 code_execution_20260120 code_execution_20260521
-    text_editor_20250124 text_editor_20250429 text_editor_20250728
-    tool_search_tool_bm25 tool_search_tool_bm25_20251119 tool_search_tool_regex tool_search_tool_regex_20251119
-    web_fetch_20250910 web_fetch_20260209 web_fetch_20260309 web_fetch_20260318
-    web_search_20250305 web_search_20260209 web_search_20260318
-""".split()
+BUILT_IN = [
+    "bash_20250124", "browser_toolset_20260801", "computer_toolset_20260801", "memory_20250818",
+    "code_execution_20250522", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521",
+    "text_editor_20250124", "text_editor_20250429", "text_editor_20250728",
+    "tool_search_tool_bm25", "tool_search_tool_bm25_20251119",
+    "tool_search_tool_regex", "tool_search_tool_regex_20251119",
+    "web_fetch_20250910", "web_fetch_20260209", "web_fetch_20260309", "web_fetch_20260318",
+    "web_search_20250305", "web_search_20260209", "web_search_20260318",
+]  # fmt: skip
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 _CUSTOM = checked(record(CUSTOM, "U7"), "U6", lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]))
 TOOL = tagged({"custom": _CUSTOM, **dict.fromkeys(BUILT_IN, _BUILT_IN)}, "U7", tag_rule="U8")
@@ -174,11 +173,8 @@ def _with_type(tool):
     return {**tool, "type": tool.get("type") or "custom"} if isinstance(tool, dict) else tool
 
 
-def _have_unique_names(tools):
-    return len({tool.get("name", number) for number, tool in enumerate(tools)}) == len(tools)
-
-
-TOOLS = checked(items(core.no_info_before_validator_function(_with_type, TOOL)), "U2", _have_unique_names)
+TOOLS = items(core.no_info_before_validator_function(_with_type, TOOL))
+TOOLS = checked(TOOLS, "U2", lambda tools: len({tool.get("name", n) for n, tool in enumerate(tools)}) == len(tools))
 
 # ---- the request, in the API's order
 

@@ -33,10 +33,8 @@ def error_body(
 ) -> dict:
     """The JSON body of every failure. The same id stands in the `request-id` header."""
     fallback = "api_error" if status >= 500 else "invalid_request_error"
-    error: dict = {"type": error_type or ERROR_TYPES.get(status, fallback), "message": message}
-    if details:
-        error["details"] = details
-    return {"type": "error", "error": error, "request_id": request_id}
+    error = {"type": error_type or ERROR_TYPES.get(status, fallback), "message": message}
+    return {"type": "error", "error": error | ({"details": details} if details else {}), "request_id": request_id}
 
 
 # Tokens
@@ -66,16 +64,15 @@ def fill_blocks(content: list, request: dict) -> list[dict]:
     history = [block for blocks in said for block in blocks if block["type"] == "tool_use"]
     used = {block.get("id") for block in [*history, *content]}
     free = (name for number in itertools.count(len(history) + 1) if (name := f"toolu_{number:02}") not in used)
-    filled = []
-    for block in content:
+
+    def filled(block):
         if block["type"] == "tool_use":
             call_id = next(free) if block.get("id") is None else block["id"]
             given = {"id": call_id, "name": block["name"], "input": block.get("input", {})}
-            block = {"type": "tool_use", **given, "caller": {"type": "direct"}}
-        elif block["type"] == "thinking" and "signature" not in block:
-            block = {**block, "signature": sign(block["thinking"])}
-        filled.append(block)
-    return filled
+            return {"type": "tool_use", **given, "caller": {"type": "direct"}}
+        return block if block["type"] != "thinking" else {"signature": sign(block["thinking"]), **block}
+
+    return [filled(block) for block in content]
 
 
 def _text(block):
