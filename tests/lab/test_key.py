@@ -553,7 +553,14 @@ def test_no_object_of_ours_shows_the_key_in_its_repr(folder):
     real, name = connect(record="run.jsonl")
     with Server(Understudy()) as server:
         pass
-    things = [client, real, Session(real, name), Run(real, name, user()), Recorder("run.jsonl"), Scripted([SAYS])]
+    things = [
+        client,
+        real,
+        Session(real, name),
+        Run(real, name, user()),
+        Recorder("run.jsonl", name, "rules"),
+        Scripted([SAYS]),
+    ]
     things += [server, Chat(real, name), settings.SettingsError(SAYS)]
     for thing in things:
         holds_no_key(repr(thing))

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from refresh import nbformat, runner
 
+from s02_tool_use.__main__ import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -17,7 +19,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.fixture
 def endpoint():
     """The offline API as another process, as somebody else's server would be."""
-    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", "0"]
+    command = [sys.executable, *COMMANDS["serve"], "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         yield process.stdout.readline().strip()
         process.terminate()

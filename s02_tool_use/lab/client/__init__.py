@@ -2,11 +2,7 @@
 
 from ... import lazily
 
-_HOME = {
-    "SettingsError": "settings",
-    "connect": "endpoint",
-    "departures": "endpoint",
-}
+_HOME = {"SettingsError": "settings", "connect": "endpoint", "departures": "endpoint"}
 
 __all__ = list(_HOME)
 __getattr__ = lazily(__name__, _HOME)

@@ -47,45 +47,45 @@ def connect(
     for option, given in (("record=", record), ("a script", script)):
         if replay is not None and given is not None:
             raise RecordingError(f"Give {option} or replay=, not both: a replay answers from its file.")
-    recorder = Recorder(record) if record is not None else None
-    found, where, note = settings.in_force(offline or script is not None or replay is not None)
-    if found:
-        client, model, said = _live(found, where, recorder)
-        by = "endpoint"
+    watcher: Recorder | Replay | None = None
+    options, note = settings.in_force(offline or script is not None or replay is not None)
+    if options:
+        model, by = options.pop("model"), "endpoint"
+        said = f"Live: {model} at {settings.host_of(options['base_url'])} answers ({note})."
     elif replay is not None:
-        answerer = Replay(replay)
-        client, model, said = _offline(answerer, answerer), answerer.name, answerer.said
+        watcher = Replay(replay)
+        options, model, said = _offline(watcher), watcher.name, watcher.said
     elif script is not None:
-        client, model, by = _offline(Scripted(script), recorder), Scripted.name, "script"
+        options, model, by = _offline(Scripted(script)), Scripted.name, "script"
         said = "Offline: no language model answers here, the lines of the script do."
     else:
-        client, model, by = _offline(Understudy(), recorder), Understudy.name, "rules"
+        options, model, by = _offline(Understudy()), Understudy.name, "rules"
         said = f"Offline: no language model answers here, rules do. {note}".strip()
-    print(cut(f"{said} {recorder.begin(model, by)}" if recorder else said))
+    if record is not None:
+        watcher = Recorder(record, model, by)
+        said += f" {watcher.said}"
+    client = _client(watcher, **options)
+    print(cut(said))
     return client, model
 
 
 def departures(client: "anthropic.Anthropic") -> list[str]:
     """Where the requests of a replay departed from the recording: a line for each, the oldest first."""
-    caller = _server and _server.callers.get(client.api_key or "")
-    return list(getattr(caller.answerer, "departures", [])) if caller else []
+    return list(getattr(answerer_of(client), "departures", ()))
 
 
-def _live(found, where, recorder):
-    given = settings.checked(found, where)
-    role = "token" if "token" in found and "key" not in found else "key"
-    secret = {"auth_token": given["token"]} if role == "token" else {"api_key": given.get("key", settings.NO_KEY)}
-    named = f"{found[role][0]} from {where}" if role in found else f"no key, address from {where}"
-    said = f"Live: {given['model']} at {settings.host_of(given['base_url'])} answers ({named})."
-    return _client(recorder, base_url=given["base_url"], **secret), given["model"], said
+def answerer_of(client: Any) -> Any:
+    """Who answers an offline client. None for any other client."""
+    caller = _server and _server.callers.get(getattr(client, "api_key", None) or "")
+    return caller and caller.answerer
 
 
-def _offline(answerer, watcher):
+def _offline(answerer):
     global _server
     if _server is None or not _server.alive:  # a forked child has the module, but not the thread
         _server = Server(Understudy()).start()
         atexit.register(_server.close)
-    return _client(watcher, base_url=_server.url, api_key=_server.add(answerer), max_retries=0)
+    return {"base_url": _server.url, "api_key": _server.add(answerer), "max_retries": 0}
 
 
 def _client(watcher, **options):

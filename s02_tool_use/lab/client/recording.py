@@ -24,7 +24,7 @@ from .settings import SettingsError
 FORMAT, VERSION = "s02_tool_use recording", 1
 NEEDED = {"run", "n", "method", "path", "request", "status"}  # keys of each line that is not the first of a run
 KEPT_HEADERS = ("content-type", "request-id", "retry-after")  # of a response; the others name accounts, or are cookies
-PIECES = ("text", "partial_json", "thinking")  # where a delta keeps its piece of a string
+PIECES = {"text", "partial_json", "thinking"}  # where a delta keeps its piece of a string
 
 
 class RecordingError(SettingsError):
@@ -35,37 +35,24 @@ class RecordingWarning(UserWarning):
     """What goes wrong while a recording is written. The conversation goes on."""
 
 
-def warn(path: Path, line: int, text: str, category: type[Warning]) -> None:
-    """Warn in one line that begins with the file. `warnings.warn` would add a path of this machine, and its source."""
-    warnings.warn_explicit(text, category, filename=f"<{path.name}>", lineno=line)
-
-
-def file_named(path: Any, option: str) -> Path:
-    """The absolute path that `connect(option=path)` means. Raises RecordingError for what is no name of a file."""
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise RecordingError(f'{option}= takes the name of a file: connect({option}="run.jsonl").')
-    return Path(path).absolute()  # now: the current folder may change
-
-
 class Recorder:
-    """Appends a run to the file `path`. What the file holds already stays."""
+    """Appends a run to the file `path`, and says so in `said`. What the file holds already stays.
 
-    def __init__(self, path: str | os.PathLike[str]):
-        self.path = file_named(path, "record")
-        self.run = len(read(self.path, "record")[0]) + 1
+    `answered_by`: see replay.WHO.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], model: str, answered_by: str):
+        self.path, heads, _, _ = read(path, "record")
+        self.run = len(heads) + 1
         self._lock, self._numbers, self._failed = threading.Lock(), itertools.count(1), False
-
-    def begin(self, model: str, answered_by: str) -> str:
-        """Write the first line of the run and return a sentence that says where. `answered_by`: see replay.WHO."""
-        date = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-        head = {"format": FORMAT, "version": VERSION, "run": self.run, "model": model, "date": date}
-        self._head = {**head, "answered_by": answered_by}
+        date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._head = {"format": FORMAT, "version": VERSION, "run": self.run, "model": model, "date": date}
+        self._head["answered_by"] = answered_by
         try:
             self._append(self._head)
         except OSError as error:
             raise RecordingError(f"{self.path.name} cannot be written: {error.strerror}. Name another file.") from None
-        after = f", after {self.run - 1} earlier" if self.run > 1 else ""
-        return f"Recording to {self.path.name}{after}."
+        self.said = f"Recording to {self.path.name}{f', after {len(heads)} earlier' if heads else ''}."
 
     def attach(self, http_client: Any) -> None:
         """Record what goes through this httpx2 client. A stream still arrives piece by piece."""
@@ -99,17 +86,17 @@ class Recorder:
             if not self._failed:
                 self._failed = True
                 text = f"From here on the recording has gaps: the file cannot be written ({error.strerror})."
-                warn(self.path, line["n"], text, RecordingWarning)
+                # One line that begins with the file: `warnings.warn` would show a path of this machine.
+                warnings.warn_explicit(text, RecordingWarning, f"<{self.path.name}>", line["n"])
 
     def _append(self, line):
-        with self._lock, open(self.path, "ab+", buffering=0) as file:
-            end = file.seek(0, os.SEEK_END)
-            data = _dumped(line)
-            if end == 0 and line is not self._head:  # somebody removed the file
-                data = _dumped(self._head) + data
+        data = _dumped(line)
+        with self._lock, open(self.path, "ab", buffering=0) as file:
+            end = file.tell()
+            if line is not self._head:
+                data = data if end else _dumped(self._head) + data  # somebody removed the file
             elif end:
-                file.seek(-1, os.SEEK_END)
-                data = data if file.read(1) == b"\n" else b"\n" + data  # an earlier write was interrupted
+                data = b"\n" + data  # the last write of an earlier run may have been interrupted
             if file.write(data) < len(data):
                 file.truncate(end)  # half a line would make the whole file unreadable
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -120,15 +107,13 @@ def without_keys(line: dict) -> dict:
     texts: dict = {}
     for event in line.get("events") or ():
         delta = event.get("delta")
-        for key in PIECES if isinstance(delta, dict) else ():
-            if isinstance(delta.get(key), str):
-                texts.setdefault((event.get("index"), key), []).append(delta)
+        for key in PIECES.intersection(delta if isinstance(delta, dict) else ()):
+            texts.setdefault((event.get("index"), key), []).append(delta)
     for (_, key), deltas in texts.items():
-        whole = "".join(delta[key] for delta in deltas)
+        whole = "".join(str(delta[key]) for delta in deltas)
         if (clean := cut(whole)) != whole:
-            for delta in deltas:
-                delta[key] = ""
-            deltas[0][key] = clean
+            for number, delta in enumerate(deltas):
+                delta[key] = "" if number else clean
     return cut(line)
 
 
@@ -136,22 +121,21 @@ def _tee(response, then):
     """The stream of a response, which also keeps what it hands on: `then(body, whole)` when it is closed."""
     import httpx2
 
-    class Tee(httpx2.SyncByteStream):
-        def __init__(self, stream):
-            self.stream, self.pieces, self.whole = stream, [], False
+    stream, pieces, ended = response.stream, [], []
 
+    class Tee(httpx2.SyncByteStream):
         def __iter__(self):
-            for piece in self.stream:
-                self.pieces.append(piece)
+            for piece in stream:
+                pieces.append(piece)
                 yield piece
-            self.whole = True
+            ended.append(True)
 
         def close(self):  # at the end, after an error, and when the reader has gone
-            self.stream.close()
+            stream.close()
             headers = {"content-encoding": response.headers.get("content-encoding", "identity")}
-            then(httpx2.Response(200, headers=headers, content=b"".join(self.pieces)).text, self.whole)
+            then(httpx2.Response(200, headers=headers, content=b"".join(pieces)).text, bool(ended))
 
-    return Tee(response.stream)
+    return Tee()
 
 
 def _answer(response, body, whole):
@@ -182,12 +166,15 @@ def _dumped(line):
     return (json.dumps(line, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 
-def read(path: Path, option: str = "replay") -> tuple[list[dict], list[dict], str]:
-    """(heads, lines, note) of a file: the first line of each run, all other lines, and what there is to say of it.
+def read(path: Any, option: str = "replay") -> tuple[Path, list[dict], list[dict], str]:
+    """(absolute path, heads, lines, note) of the file that `connect(option=path)` means.
 
-    Each line has its number in the file under `at`. Raises RecordingError for what is no recording. option: for what
-    `connect` needs it; to record, the file may be missing.
+    heads: the first line of each run; lines: all others, each with its number in the file under `at`; note: what there
+    is to say of the file. Raises RecordingError for what is no recording; only to record, the file may be missing.
     """
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise RecordingError(f'{option}= takes the name of a file: connect({option}="run.jsonl").')
+    path = Path(path).absolute()  # now: the current folder may change
     name = path.name
     if path.is_dir():
         raise RecordingError(f"{name} is a folder: give the name of a file.")
@@ -195,7 +182,7 @@ def read(path: Path, option: str = "replay") -> tuple[list[dict], list[dict], st
         rows = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         if option == "record":
-            return [], [], ""
+            return path, [], [], ""
         raise RecordingError(f'There is no file {name} here: connect(record="{name}") makes it.') from None
     except OSError as error:
         raise RecordingError(f"{name} cannot be read: {error.strerror}.") from None
@@ -207,15 +194,14 @@ def read(path: Path, option: str = "replay") -> tuple[list[dict], list[dict], st
             continue
         line = parsed(row)
         line = line if isinstance(line, dict) else {}
-        is_head = line.get("format") == FORMAT
-        if not heads and not is_head:
-            todo = "Name another file." if option == "record" else 'connect(record="run.jsonl") makes one.'
-            raise RecordingError(f"{name} is not a recording. {todo}")
-        if is_head:
+        if line.get("format") == FORMAT:
             if line.get("version") != VERSION:
                 raise RecordingError(f"{name} was made by another version of this course: update the course.")
             heads.append({"model": "?", "date": "?", "answered_by": "endpoint", **line})
             broken = None  # only a write that was interrupted stands right before a new run
+        elif not heads:
+            todo = "Name another file." if option == "record" else 'connect(record="run.jsonl") makes one.'
+            raise RecordingError(f"{name} is not a recording. {todo}")
         elif broken:
             raise RecordingError(f"Line {broken} of {name} is broken: repair it, or take it out.")
         elif line.keys() >= NEEDED:
@@ -223,4 +209,4 @@ def read(path: Path, option: str = "replay") -> tuple[list[dict], list[dict], st
         else:
             broken = number
     note = f"Line {broken} of {name}, the last one, was not written to its end and is left out." if broken else ""
-    return heads, lines, note
+    return path, heads, lines, note

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from ...calls.secrets import CUT
 from ..api import wire
 from ..api.server import ApiError, Response, in_one_piece
 from .faults import printable
-from .recording import RecordingError, file_named, parsed, read, warn, without_keys
+from .recording import RecordingError, parsed, read, without_keys
 
 # Who answered in a recording, by `answered_by`; an endpoint needs no sentence.
 WHO = {
@@ -39,8 +40,7 @@ class Replay:
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = file_named(path, "replay")
-        heads, lines, note = read(self.path)
+        self.path, heads, lines, note = read(path)
         head = next((head for head in reversed(heads) if any(line["run"] == head["run"] for line in lines)), None)
         if head is None:
             raise RecordingError(f"{self.path.name} has no requests yet: send some to what connect(record=...) gave.")
@@ -62,12 +62,12 @@ class Replay:
         # A widget asks from a thread of its own, whose output would land in whichever cell is running.
         if self.departures and not self._told and threading.current_thread() is threading.main_thread():
             self._told = True
-            warn(self.path, self._at, self.departures[0], Departure)
+            warnings.warn_explicit(self.departures[0], Departure, f"<{self.path.name}>", self._at)
 
     def respond(self, method: str, path: str, request: Any, judge: Callable[[Any], None]) -> Response:
         """The Response for a request. `judge(request)` raises what the API's rules say against one that departs."""
         with self._lock:
-            number, line, found = self._next([method, path, request])
+            number, line, found = self._next({"method": method, "path": path, "request": request})
             if found:
                 if path == "/v1/messages":
                     judge(request)
@@ -85,7 +85,7 @@ class Replay:
     def _next(self, sent):
         """(number, line, differences) of the line that is to answer. A recorded error answers only its own request."""
         for number, line in enumerate(self.lines[self._used :], self._used + 1):
-            found = list(differences([line["method"], line["path"], line["request"]], sent))
+            found = list(differences({key: line[key] for key in sent}, sent))
             if not found or line["status"] == 200:
                 return number, line, found
         text = f"The recording has {_count(len(self.lines), 'request')}, and nothing is left for this one. "
@@ -136,9 +136,7 @@ def response_for(line: dict, request: Any) -> Response:
     streamed = isinstance(request, dict) and bool(request.get("stream"))
     if events is not None and not streamed:
         (status, body), events = message_of(events), None
-    if status is None:
-        return Response(None, {}, [], whole=False)
-    if streamed and status == 200 and body and body.get("type") == "message":
+    elif streamed and status == 200 and body and body.get("type") == "message":
         usage = {"output_tokens": 0, **(body.get("usage") or {})}
         events = [data for _, data in wire.stream_events({"content": [], **body, "usage": usage})]
     if events is not None:
@@ -183,20 +181,13 @@ def message_of(events: Iterable[dict]) -> tuple[int | None, dict | None]:
 # What departs
 
 
-def differences(recorded: list, sent: list) -> Iterator[tuple[tuple, Any, Any]]:
-    """(place, recorded value, sent value) of each difference of two [method, path, body]. A place is a tuple of keys.
+def differences(old: Any, new: Any, place: tuple = (), ids: dict | None = None) -> Iterator[tuple[tuple, Any, Any]]:
+    """(place, recorded value, sent value) of each difference of two {method, path, request}. A place is its keys.
 
     What cannot change the answer is no difference: `stream`, a key that is null or left out, a string and a list with
-    that one text, and ids of calls, as long as each call has one.
+    that one text, and ids of calls, as long as each call has one. `ids`: those that were met, recorded and sent.
     """
-    for key, old, new in zip(("method", "path"), recorded, sent, strict=False):
-        if old != new:
-            yield (key,), old, new
-    old, new = ({**body, "stream": None} if isinstance(body, dict) else body for body in (recorded[2], sent[2]))
-    yield from _differ(old, new, (), {})
-
-
-def _differ(old, new, place, ids):
+    ids = {} if ids is None else ids
     if place[-1:] in (("content",), ("system",)) and {type(old), type(new)} == {str, list} and old and new:
         old, new = ([{"type": "text", "text": one}] if isinstance(one, str) else one for one in (old, new))
     if isinstance(old, list) and isinstance(new, list):
@@ -204,7 +195,8 @@ def _differ(old, new, place, ids):
     are_strings = isinstance(old, str) and isinstance(new, str)
     if isinstance(old, dict) and isinstance(new, dict):
         for key in old | new:
-            yield from _differ(old.get(key), new.get(key), (*place, key), ids)
+            if (*place, key) != ("request", "stream"):
+                yield from differences(old.get(key), new.get(key), (*place, key), ids)
     elif are_strings and place[-1:] in (("id",), ("tool_use_id",)) and "content" in place and "input" not in place:
         if ids.setdefault(old, new) != new:
             yield place, old, new
@@ -222,5 +214,5 @@ def said(place: tuple, old: Any, new: Any) -> str:
         old, new = (("..." if start else "") + text[start:] for text in (old, new))
     shown = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (old, new)]
     shown = [printable(text[:SHOWN_CHARACTERS] + "..." * (len(text) > SHOWN_CHARACTERS)) for text in shown]
-    where = ".".join(map(str, place)) or "its body"  # as the API writes it: messages.2.content
+    where = ".".join(map(str, place)).removeprefix("request.")  # as the API writes it: messages.2.content
     return f"{where}: recorded {shown[0]}, sent {shown[1]}"

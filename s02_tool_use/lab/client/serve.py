@@ -23,7 +23,3 @@ def main(argv=None):
         print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

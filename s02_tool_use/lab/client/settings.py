@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 from ...calls.secrets import cut, keep
 
-# The names under which a setting may stand. The first that is not empty wins.
+# The parameters of the SDK's client, and `model`: the names under which each may stand. The first not empty one wins.
 NAMES = {
     "base_url": ("BASE_URL", "ANTHROPIC_BASE_URL"),
     "model": ("MODEL_ID", "ANTHROPIC_MODEL"),
-    "key": ("API_KEY", "ANTHROPIC_API_KEY"),
-    "token": ("ANTHROPIC_AUTH_TOKEN",),
+    "api_key": ("API_KEY", "ANTHROPIC_API_KEY"),
+    "auth_token": ("ANTHROPIC_AUTH_TOKEN",),
 }
-Found = dict[str, tuple[str, str]]  # what is set: role -> (name, value)
+SECRETS = ("api_key", "auth_token")  # the first of them that is set is sent, and no other
 STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
 PLACEHOLDER = "put-your-key-here"  # the key of .env.example
 NO_KEY = "not-needed"  # a local server takes any key, but the SDK sends nothing without one
@@ -38,26 +38,27 @@ class SettingsError(ValueError):
         return [f"{type(self).__name__}: {self}"]
 
 
-def in_force(offline: bool = False) -> tuple[Found, str, str]:
-    """What decides, where it stands, and what to say if nothing does.
+def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
+    """(settings, origin): base URL, model and one secret, by their names in NAMES, and where the secret stands.
 
-    `offline`: nothing decides. The file .env and every secret are kept from the tools all the same: they are there.
+    If nothing decides, ({}, what to say of it). `offline`: nothing decides. The file .env and every secret are kept
+    from the tools all the same: they are there. Raises SettingsError for a setting that cannot work.
     """
     note = "" if offline else "For a real one see .env.example."
     keep(texts=secrets(os.environ.items()))
     if offline or os.environ.get(STAY_OFFLINE):
         with contextlib.suppress(SettingsError):
             _dotenv()
-        return {}, "", note
+        return {}, note
     file = _dotenv()
     for values, where in ((file, ".env"), (os.environ, "the environment")):
         found = _found(values)
-        if found.get("key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
-            note = f"{found.pop('key')[0]} in {where} is still the placeholder: put your key there for a real one."
-        if found.keys() & {"key", "token", "base_url"}:
+        if found.get("api_key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
+            note = f"{found.pop('api_key')[0]} in {where} is still the placeholder: put your key there for a real one."
+        if found.keys() & {*SECRETS, "base_url"}:
             model = _found(file).get("model")  # no secret: .env may name the model for a key of the environment
-            return found | ({"model": model} if model else {}), where, ""
-    return {}, "", note
+            return _checked(found | ({"model": model} if model else {}), where)
+    return {}, note
 
 
 def secrets(settings: Iterable[tuple[str, str | None]]) -> Iterator[str]:
@@ -82,7 +83,7 @@ def lines(text: str) -> list[tuple[str, str]]:
     return re.findall(r"(?m)^[#\s]*(?:export\s+)?(\w+)[ \t]*[=:][ \t]*(.*?)(?:\s+#.*|\s*)$", text)
 
 
-def _found(values: Mapping[str, str | None]) -> Found:
+def _found(values: Mapping[str, str | None]) -> dict[str, tuple[str, str]]:
     rows = {role: [(n, values.get(n) or "") for n in names] for role, names in NAMES.items()}
     return {role: setting for role, row in rows.items() for setting in reversed(row) if setting[1].strip()}
 
@@ -105,19 +106,22 @@ def _dotenv() -> dict[str, str | None]:
     return values
 
 
-def checked(found: Found, where: str) -> dict[str, str]:
-    """The value of each role that is set, and of `base_url` always. Raises SettingsError for one that cannot work."""
+def _checked(found, where):
     for role, (name, value) in found.items():
         if wrong := _what_is_wrong(role, value):
             raise SettingsError(f"{name} in {where} {wrong}")
     if "model" not in found:
         raise SettingsError(f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer.")
-    return {"base_url": DEFAULT_URL} | {role: value for role, (_, value) in found.items()}
+    settings = {"base_url": DEFAULT_URL} | {role: value for role, (_, value) in found.items() if role not in SECRETS}
+    for role in SECRETS:
+        if role in found:
+            return settings | {role: found[role][1]}, f"{found[role][0]} from {where}"
+    return settings | {"api_key": NO_KEY}, f"no key, address from {where}"
 
 
 def _what_is_wrong(role, value):
     """The end of a sentence that begins with the name of the setting; "" if nothing is wrong."""
-    is_secret = role in ("key", "token")
+    is_secret = role in SECRETS
     if not is_secret and value.strip(QUOTES + " ").startswith(KEY_START):
         return "holds a key: move it behind API_KEY."
     if value != value.strip():

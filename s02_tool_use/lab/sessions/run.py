@@ -14,8 +14,8 @@ from typing import Any
 
 from ... import dispatch, loop, messages
 from .. import conversation
-from ..client import endpoint as clients
 from ..client import faults
+from ..client.endpoint import answerer_of
 from . import stages
 from .session import answered
 from .stages import Stage
@@ -192,8 +192,7 @@ class _Once:
 
 def _script_of(client):
     """The Scripted behind an offline client, or None."""
-    caller = clients._server and clients._server.callers.get(getattr(client, "api_key", None))
-    answerer = getattr(caller, "answerer", None)
+    answerer = answerer_of(client)
     return answerer if hasattr(answerer, "_used") else None
 
 

@@ -15,6 +15,7 @@ import types
 import anthropic
 import pytest
 
+from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.lab.api import server as module
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.understudy import Scripted, Understudy
@@ -471,7 +472,7 @@ def test_each_client_of_one_server_has_its_own_answerer_ids_and_exchanges(server
 
 
 def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
-    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", "0"]
+    command = [sys.executable, *COMMANDS["serve"], "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         url = process.stdout.readline().strip()
@@ -489,7 +490,7 @@ def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
 
 def test_a_port_that_is_taken_is_said_in_one_sentence(server):
     port = server.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve", "--port", port]
+    command = [sys.executable, *COMMANDS["serve"], "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Cannot listen on port {port}: ")

@@ -16,6 +16,7 @@ import pytest
 from ordinary_user import as_ordinary_user
 
 from s02_tool_use import agent_loop
+from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.calls.secrets import CUT
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import recording
@@ -292,7 +293,7 @@ def test_a_recording_goes_on_after_a_line_that_was_not_written_to_its_end():
     with open("run.jsonl", "a") as file:
         file.write('{"run": 1, "n": 2, "req')
     say(*connect(["Two."], record="run.jsonl"))
-    heads, rows, note = recording.read(recording.file_named("run.jsonl", "replay"))
+    _, heads, rows, note = recording.read("run.jsonl")
     assert ([head["run"] for head in heads], [row["run"] for row in rows], note) == ([1, 2], [1, 2], "")
 
 
@@ -329,8 +330,7 @@ def test_half_a_line_is_taken_back_when_the_disk_is_full():
     code = """if True:
         import os, resource
         from s02_tool_use.lab.client.recording import Recorder
-        recorder = Recorder("run.jsonl")
-        recorder.begin("some-model", "rules")
+        recorder = Recorder("run.jsonl", "some-model", "rules")
         most = os.path.getsize("run.jsonl") + 50
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         recorder.keep({"run": 1, "n": 1, "text": "x" * 500})
@@ -373,7 +373,7 @@ def test_a_file_that_may_not_be_written_or_read_is_said():
             path.write_bytes(content)
             path.chmod(mode)
             try:
-                Recorder(path).begin("some-model", "rules")
+                Recorder(path, "some-model", "rules")
             except RecordingError as error:
                 sentences.append(str(error))
         return sentences
@@ -400,7 +400,7 @@ def test_nothing_is_created_when_the_settings_cannot_work(folder):
 
 def test_a_whole_run_with_an_endpoint_named_by_dotenv_is_recorded_and_replayed(live, workspace, capsys):
     (workspace / "tea.txt").write_text("Sencha\n")
-    command = [sys.executable, "-m", "s02_tool_use.lab.client.serve"]
+    command = [sys.executable, *COMMANDS["serve"]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     asked = [{"role": "user", "content": "Read tea.txt"}]
     try:

@@ -421,7 +421,7 @@ def test_a_notebook_shows_the_sentence_alone():
 
 
 def call(**body):
-    return ["POST", "/v1/messages", body]
+    return {"method": "POST", "path": "/v1/messages", "request": body}
 
 
 @pytest.mark.parametrize(
