@@ -5,6 +5,7 @@ Python 3.6, whose users read a sentence here and no SyntaxError.
 """
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -21,15 +22,7 @@ CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.arg
 COMMANDS = {
     "lab": ["-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab"],
     # All that the settings in pyproject.toml leave out; paths that follow take the place of testpaths.
-    "test": [
-        "-m",
-        "pytest",
-        "--nbval",
-        "-o",
-        "norecursedirs=sample node_modules .*",
-        "-o",
-        "testpaths=tests notebooks",
-    ],
+    "test": ["-m", "pytest", "--nbval", "-onorecursedirs=sample node_modules .*", "-otestpaths=tests notebooks"],
     "chat": ["-c", CALL.format("terminal")],
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],
@@ -89,12 +82,8 @@ def hand_over(command):
     sys.stdout.flush()
     if os.name != "nt":
         os.execv(command[0], command)
-    child = subprocess.Popen(command)  # on Windows execv would come back to the prompt at once
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            pass  # the child got it as well, and decides
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches the child as well, which decides
+    return subprocess.call(command)  # on Windows execv would come back to the prompt at once
 
 
 if __name__ == "__main__":

@@ -85,13 +85,11 @@ def environment() -> Findings:
 
 def packages() -> Findings:
     from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name
 
     pins = [Requirement(line) for line in setup.FILES[1].read_text("utf-8").splitlines()]
     pins = [pin for pin in pins if pin.marker is None or pin.marker.evaluate()]
-    installed = {canonicalize_name(dist.name): dist.version for dist in metadata.distributions()}
     for pin in pins:
-        version = installed.get(canonicalize_name(pin.name))
+        version = next((dist.version for dist in metadata.distributions(name=pin.name)), None)
         if version is None or not pin.specifier.contains(version, prereleases=True):
             found = f"is {version}" if version else "is missing"
             yield WRONG, f"{pin.name} {found}, the course has {pin.specifier}. Remove .venv and start again: {START}"
