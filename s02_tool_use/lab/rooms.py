@@ -4,7 +4,6 @@ The lessons edit and break files. They do it in temporary folders, so that the o
 notebook again starts from the same state.
 """
 
-import atexit
 import os
 import shutil
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 from ..workspace import use_workdir
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
-_copies: list[Path] = []  # folders to remove when the process ends
+_folder: tempfile.TemporaryDirectory | None = None  # the one in use; removed when the process ends
 
 # What may lie in the folder around a workspace `work`: a string is a file's content, a tuple is a link.
 LAYOUTS: dict[str, dict[str, str | tuple[str]]] = {
@@ -83,15 +82,9 @@ def _tree(folder: Path, indent: str = "") -> Iterator[str]:
 
 
 def _new_folder() -> Path:
-    """A temporary folder that is removed when the process ends; the ones before it are removed at once."""
-    folder = Path(tempfile.mkdtemp(prefix="s02-")).resolve()
-    if not _copies:
-        atexit.register(_remove_copies)
-    _remove_copies()
-    _copies.append(folder)
-    return folder
-
-
-def _remove_copies() -> None:
-    while _copies:
-        shutil.rmtree(_copies.pop(), ignore_errors=True)
+    """A temporary folder, in place of the one before it."""
+    global _folder
+    if _folder is not None:
+        _folder.cleanup()
+    _folder = tempfile.TemporaryDirectory(prefix="s02-", ignore_cleanup_errors=True)
+    return Path(_folder.name).resolve()

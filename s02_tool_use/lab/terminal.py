@@ -84,19 +84,18 @@ def _run(arguments):
 
     single = arguments.prompt is not None
     out = sys.stderr if single else sys.stdout
-    try:
-        if arguments.workdir is None and Path.cwd().resolve().is_relative_to(REPOSITORY):
-            with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out):
+        try:
+            if arguments.workdir is None and Path.cwd().resolve().is_relative_to(REPOSITORY):
                 rooms.fresh_workspace()
-        else:
-            workspace.use_workdir(arguments.workdir or ".")
-    except (OSError, ValueError):
-        return _wrong(f"There is no folder {arguments.workdir or '.'} to work in. Make it first.")
-    try:
-        with contextlib.redirect_stdout(out):
+            else:
+                workspace.use_workdir(arguments.workdir or ".")
+        except (OSError, ValueError):
+            return _wrong(f"There is no folder {arguments.workdir or '.'} to work in. Make it first.")
+        try:
             client, model = connect(offline=arguments.offline)
-    except SettingsError as error:
-        return _wrong(error)
+        except SettingsError as error:
+            return _wrong(error)
     read, ask = _readers(single)
     chat = TerminalChat(client, model, read=read, ask=ask, out=out, yes=arguments.yes, single=single)
     if not single:
@@ -123,21 +122,14 @@ def _readers(single):
         line = PromptSession(completer=WordCompleter(names, sentence=True), complete_while_typing=False)
         question = PromptSession()
         return lambda text: line.prompt(ANSI(f"{CYAN}{text}{RESET}")), question.prompt
-    return _plain, _plain
-
-
-def _plain(text):
-    return input(text if sys.stdin.isatty() else "")
+    return (lambda text: input(text if sys.stdin.isatty() else ""),) * 2
 
 
 def _ask_beside_stdout(text):
     if not sys.stdin.isatty():  # what comes in is no answer to a question
         raise EOFError
     print(text, end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
-    if not line:
-        raise EOFError
-    return line
+    return input()
 
 
 class TerminalChat:
@@ -202,10 +194,8 @@ class TerminalChat:
             asked = page.printable(rows.arguments(data["input"]), everything=True)  # what will run, to the last joiner
             self.say(_indent(asked))
         elif kind == "tool_result":
-            lines = rows.inner(data["content"]).rstrip("\n").split("\n")
-            more = [f"... {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
-            shown = [page.shorten(line, 200) for line in lines[:SHOWN_LINES]]
-            self.say(_indent("\n".join(shown + more)), RED if data.get("is_error") else DIM)
+            shown = page.first_lines(rows.inner(data["content"]).rstrip("\n"), SHOWN_LINES)
+            self.say(_indent(shown), RED if data.get("is_error") else DIM)
         elif kind == "question":
             try:
                 said = self.ask(f"Run {page.printable(data['name'])}? y(es), n(o), a(lways): ").strip().lower()
@@ -242,10 +232,9 @@ class TerminalChat:
         elif path.exists() and path not in self.written:
             self.say(f"{name} exists and stays as it is: choose another name.", RED)
         else:
+            text = rows.to_text(self.session.messages, indent=2) + "\n"
             try:
-                path.write_bytes(
-                    (rows.to_text(self.session.messages, indent=2) + "\n").encode("utf-8", "backslashreplace")
-                )
+                path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
             except OSError as error:
                 self.say(f"{name} cannot be written: {error.strerror}.", RED)
             else:

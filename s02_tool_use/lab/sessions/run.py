@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from ... import dispatch, loop, messages
+from ... import dispatch, loop
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of
@@ -24,23 +24,22 @@ from .stages import Stage
 class Run:
     """`stages[at]` is where it stands. `forward` goes on, live where nothing is recorded; `back` only looks."""
 
-    def __init__(self, client: Any, model: str | None, history: Any, **settings: Any):
-        """A live run: `history` ends with the user's turn, and is copied. `settings` are those of agent_steps."""
-        self.client, self.model, self.settings, self.saved, self.at = client, model, settings, False, 0
+    def __init__(self, client: Any, model: str | None, history: Any, *, saved: bool = False, **settings: Any):
+        """`history` is copied. It ends with the user's turn; or it was `saved`, complete or broken, to walk through.
+
+        `settings` are those of agent_steps. What was saved can be forked and continued, if there is a client.
+        """
+        self.client, self.model, self.saved, self.at = client, model, saved, 0
+        self.settings = {"handlers": dispatch.TOOL_HANDLERS, **settings}
         history = conversation.request_of(history)["messages"]
         if not history:
             raise ValueError("There are no messages: give a list that ends with a message of the user.")
-        self._script = _script_of(client)
-        self.stages = [Stage("start", "Nothing has been sent yet.", history, base=history, lines=self._lines)]
+        self._answerer = answerer_of(client)
+        if saved:
+            self.stages = list(stages.saved_stages(history, self.settings))
+        else:
+            self.stages = [Stage("start", "Nothing has been sent yet.", history, base=history, lines=self._lines)]
         self._stand_at(0)
-
-    @classmethod
-    def of(cls, history: Any, client: Any = None, model: str | None = None, **settings: Any) -> "Run":
-        """A saved conversation, complete or broken, to walk through. With a client it can be forked and continued."""
-        history = conversation.request_of(history)["messages"]
-        run = cls(client, model, history, **settings)
-        run.saved, run.stages = True, list(stages.saved_stages(history, settings))
-        return run
 
     @property
     def stage(self) -> Stage:
@@ -67,10 +66,10 @@ class Run:
 
     def to_end(self, watch: Callable[[], object] = lambda: None) -> None:
         """Go on until the run ends or fails; `watch()` is called after each stage."""
-        going = True
-        while going:
+        ended = False
+        while not ended:
             self.forward()
-            going = not (self.ended or self.at == len(self.stages) - 1 and self.stage.kind == "failed")
+            ended = self.ended or self.at == len(self.stages) - 1 and self.stage.kind == "failed"
             watch()
 
     def fail(self, error: BaseException) -> None:
@@ -93,14 +92,14 @@ class Run:
         if self.saved or before is None:
             raise ValueError("Only a reply or a result of a live run can be edited: go to one, or fork.")
         new = parsed(text, list if isinstance(before, list) else dict)
+        changed: dict[str, Any]
         if isinstance(before, list):
             reply = {**(self.stage.reply or {}), "content": new}
             history = [*self.stage.base, {"role": "assistant", "content": new}] if new else self.stage.base
-            changed = {"reply": reply, "wire": reply, "messages": history, "says": stages.of_reply(reply)}
+            changed, says = {"reply": reply, "wire": reply, "messages": history}, stages.of_reply(reply)
         else:
-            changed = {"results": [*self.stage.results[:-1], new], "wire": new, "says": stages.of_result(new)}
-        self.stages[self.at :] = [replace(self.stage, **changed)]
-        self.stage.says = "Edited. " + self.stage.says
+            changed, says = {"results": [*self.stage.results[:-1], new], "wire": new}, stages.of_result(new)
+        self.stages[self.at :] = [replace(self.stage, says="Edited. " + says, **changed)]
         self._stand_at(self.at)
 
     def fork(self) -> "Run":
@@ -122,7 +121,7 @@ class Run:
     def _play(self, start):
         """The stages from the beginning of the turn of `start` on: its reply is not asked for, its results not made."""
         history, known, allowed = copy.deepcopy(start.base), copy.deepcopy(start.results), []
-        approve = self.settings.get("approve") or (lambda block: True)
+        handlers, approve = self.settings["handlers"], self.settings.get("approve") or (lambda block: True)
 
         def verdict(block):
             if known:
@@ -130,28 +129,27 @@ class Run:
             allowed.append(approve(block))
             return allowed[-1]
 
-        if self._script and start.lines is not None:
-            self._script._used = start.lines  # a script goes on where it was at that stage
+        if start.lines is not None:
+            self._answerer._used = start.lines  # a script goes on where it was at that stage
         client = _Once(start.reply, self.client) if start.reply else self.client
         settings = {**self.settings, "approve": verdict, "stream": False}  # pieces of a text are no stages
-        turn, request = {}, {}
+        turn, request = {"results": []}, {}
         for kind, data in loop.agent_steps(client, self.model, history, **settings):
-            if kind in ("request", "stop") and turn.get("results"):
-                says = stages.of_appended(len(turn["results"]))
-                yield Stage("appended", says, history, history[-1], base=history, lines=self._lines)
+            if kind in ("request", "stop"):
+                given = len(turn["results"])
+                turn = {"base": list(history), "reply": None, "results": [], "lines": self._lines}
+                if given:
+                    yield Stage("appended", stages.of_appended(given), history, history[-1], **turn)
             if kind == "request":
-                turn, request = {"base": list(history), "reply": None, "results": [], "lines": self._lines}, data
-                repairs = []
-                messages.normalize_messages(history, repairs=repairs)  # as the loop did, but this time it tells
-                built = stages.request_for(self.model, history, self.settings)
-                yield from stages.request_stages(built, request, repairs, self._lines)
+                request = data
+                yield from stages.request_stages(request, history, **turn)
             elif kind == "reply":
                 yield Stage("sent", stages.SENT, turn["base"], request, **turn)
                 reply = {**data.to_dict(), "content": history[-1]["content"] if data.content else []}
                 turn |= {"reply": reply, "lines": self._lines}
                 yield Stage("reply", stages.of_reply(reply), history, reply, **turn)
             elif kind == "tool_use":
-                yield Stage("lookup", stages.of_lookup(data, self._handlers), history, data, data, **turn)
+                yield Stage("lookup", stages.of_lookup(data, handlers), history, data, data, **turn)
             elif kind == "tool_result":
                 block = conversation.calls([turn["reply"]])[len(turn["results"])]
                 if known:
@@ -159,18 +157,14 @@ class Run:
                     data.update(known.pop(0))
                 turn["results"].append(data)
                 ran = allowed.pop() is True if allowed else False
-                kind = ("result" if block.get("name") in self._handlers else "unknown") if ran else "refused"
+                kind = ("result" if block.get("name") in handlers else "unknown") if ran else "refused"
                 yield Stage(kind, stages.of_result(data), history, data, block, **turn)
             elif kind == "stop":
-                yield Stage("stop", stages.of_stop(data), history, base=history, lines=self._lines)
-
-    @property
-    def _handlers(self):
-        return self.settings.get("handlers", dispatch.TOOL_HANDLERS)
+                yield Stage("stop", stages.of_stop(data), history, **turn)
 
     @property
     def _lines(self):
-        return self._script._used if self._script else None
+        return getattr(self._answerer, "_used", None)
 
 
 class _Once:
@@ -188,12 +182,6 @@ class _Once:
             calls = any(block.get("type") == "tool_use" for block in reply["content"])
             reply["stop_reason"] = "tool_use" if calls else "end_turn"
         return SimpleNamespace(content=blocks, stop_reason=reply["stop_reason"], to_dict=lambda: copy.deepcopy(reply))
-
-
-def _script_of(client):
-    """The Scripted behind an offline client, or None."""
-    answerer = answerer_of(client)
-    return answerer if hasattr(answerer, "_used") else None
 
 
 def parsed(text: str, kind: Any = object) -> Any:

@@ -54,11 +54,9 @@ class Session:
         """prices: what a million tokens cost, by the names of COUNTED. settings: those of agent_steps."""
         self.client, self.model, self.watch, self.settings = client, model, watch, settings
         self.ask_before, self.prices = tuple(ask_before), dict(prices or {})
-        self.messages: list = []
-        self.always: set[str] = set()
-        self.requests, self.tokens = 0, dict.fromkeys(COUNTED, 0)
         self._lock = threading.RLock()
         self._turn: _ChatTurn | None = None
+        self.reset()
 
     @property
     def busy(self) -> bool:
@@ -113,7 +111,9 @@ class Session:
         turn = self._turn
         if turn is None or turn.question is None:
             raise ValueError("Nothing waits to be allowed.")
-        turn.verdict, turn.refusal, turn.question = verdict, reason, None
+        if verdict == "always":
+            self.always.add(turn.question["name"])
+        turn.verdict, turn.question = verdict is True or verdict == "always" or reason, None
         turn.decided.set()
 
     def stop(self) -> None:
@@ -129,8 +129,9 @@ class Session:
         """Forget the conversation, and what was allowed in it."""
         if self.busy:
             raise ValueError("The agent is still at work: stop it first.")
-        self.messages, self.requests, self.tokens = [], 0, dict.fromkeys(COUNTED, 0)
-        self.always.clear()
+        self.messages: list = []
+        self.always: set[str] = set()  # tools
+        self.requests, self.tokens = 0, dict.fromkeys(COUNTED, 0)
 
     def join(self, seconds: float = 30) -> None:
         """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
@@ -150,7 +151,7 @@ class _ChatTurn:
         self.session, self.before = session, len(session.messages)
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
         self.results, self.waiting = [], ""  # of the calls of the last reply; what is not shown yet
-        self.question, self.verdict, self.refusal, self.decided = None, False, loop.NOT_ALLOWED, threading.Event()
+        self.question, self.verdict, self.decided = None, loop.NOT_ALLOWED, threading.Event()
         self.job, self.stopping, self.over = None, False, threading.Event()
 
     def run(self):
@@ -191,21 +192,18 @@ class _ChatTurn:
             self.session.watch(kind, data)
 
     def approve(self, block):
-        session, name = self.session, block["name"]
-        if name not in session.ask_before or name in session.always:
+        """What the loop asks before each call: True, or why not."""
+        if block["name"] not in self.session.ask_before or block["name"] in self.session.always:
             return True
         self.decided.clear()
-        self.question, self.verdict = block, False
+        self.question = block
         self.tell("question", block)
         if not self.stopping:
             self.decided.wait()
         self.question = None
         if self.stopping:
             raise KeyboardInterrupt
-        if self.verdict == "always":
-            session.always.add(name)
-            return True
-        return self.verdict is True or self.refusal
+        return self.verdict
 
     def abandon(self):
         """Go on without what is running."""

@@ -1,13 +1,13 @@
 """The stages of a run, each with one sentence about what has happened, and the stages of a conversation that was saved.
 
-A stage is a moment between two lines of the loop. Left out: who goes from one to the next (runs.py).
+A stage is a moment between two lines of the loop. Left out: who goes from one to the next (run.py).
 """
 
 import copy
 import inspect
 from dataclasses import dataclass, field
 
-from ... import dispatch, loop, messages
+from ... import loop, messages
 from ...history.answers import cancelled
 from .. import conversation
 
@@ -30,7 +30,6 @@ KINDS = {  # what has just happened
 }
 TURNS_BEGIN = ("start", "user", "appended", "failed")  # from these the loop builds a new request
 ENDED = ("stop", "end")
-OURS = ("approve", "handlers", "max_turns", "stream")  # settings of the loop that are no part of a request
 
 SENT = "POST /v1/messages. The model reads this, and nothing else."
 ENDS = {
@@ -74,21 +73,18 @@ class Stage:
         return self.results[-1] if self.kind in ("result", "unknown", "refused") else None
 
 
-def request_for(model, history, settings):
-    """The request as the program has it in mind, before anything in it is repaired."""
-    request = {"model": model} if model else {}
-    request |= {"max_tokens": loop.MAX_TOKENS, "system": loop.SYSTEM, "tools": dispatch.TOOLS}
-    return request | {key: value for key, value in settings.items() if key not in OURS} | {"messages": history}
-
-
-def request_stages(built, sent, repairs, lines=None):
-    """Two stages: what the program has, and what becomes of it."""
-    names = ", ".join(tool.get("name", "?") for tool in built.get("tools") or ()) or "none"
-    history = built["messages"]
+def request_stages(request, history, **turn):
+    """Two stages: the request as the program has it in mind, and what the repairs make of it, which the loop keeps."""
+    names = ", ".join(tool.get("name", "?") for tool in request.get("tools") or ()) or "none"
     says = f"The program puts together what it has: the system prompt, the tools ({names}) and its list of messages."
-    yield Stage("built", says, history, built, base=history, lines=lines)
+    yield Stage("built", says, history, {**request, "messages": history}, **turn)
+    sent, repairs = history, []
+    try:
+        sent = messages.normalize_messages(history, repairs=repairs)
+    except ValueError as error:  # what nobody can fix
+        repairs = [f"nothing, {error}"]
     says = "Repaired: " + "; ".join(repairs) + "." if repairs else "Nothing to repair: the list goes out as it is."
-    yield Stage("normalised", says, sent["messages"], sent, base=history, lines=lines)
+    yield Stage("normalised", says, sent, {**request, "messages": sent}, **turn)
 
 
 def of_reply(reply):
@@ -133,7 +129,10 @@ def of_stop(reason):
 def saved_stages(history, settings):
     """The stages of a list of messages, complete or broken, first to last."""
     yield Stage("start", "A saved conversation, from its first message on.", [])
-    results = _results_in(history)
+    _, request = next(loop.agent_steps(None, "", [], **{**settings, "max_turns": 1}))
+    del request["model"]  # which nobody knows any more
+    places = [(block, index) for index, message in enumerate(history) for block in _answers(message)]
+    results = {str(block.get("tool_use_id")): (block, index) for block, index in reversed(places)}  # the first of each
     for index, message in enumerate(history):
         before, now = history[:index], history[: index + 1]
         if not isinstance(message, dict) or message.get("role") != "assistant":
@@ -141,49 +140,25 @@ def saved_stages(history, settings):
             says = of_appended(given) if given else "A message of the user is appended."
             yield Stage("appended" if given else "user", says, now, message, base=now)
             continue
-        built = request_for(None, before, settings)
-        repaired, repairs = _normalised(before)
-        yield from request_stages(built, {**built, "messages": repaired}, repairs)
-        yield Stage("sent", _verdict(before), before, built, base=before)
-        reply, known = {"content": conversation.blocks(message)}, []
-        yield Stage("reply", of_reply(reply), now, message, base=before, reply=reply)
+        yield from request_stages(request, before, base=before)
+        problem = conversation.judge({"messages": before}) if before else None
+        said = f"refuses it: {problem.message}" if problem else "accepts it."
+        says = f"Sent as it stands, without repairs, the API {said}"
+        yield Stage("sent", says, before, {**request, "messages": before}, base=before)
+        turn = {"base": before, "reply": {"content": conversation.blocks(message)}, "results": []}
+        yield Stage("reply", of_reply(turn["reply"]), now, message, **turn)
         for block in conversation.calls([message]):
-            turn = {"block": block, "base": before, "reply": reply}
-            handlers = settings.get("handlers", dispatch.TOOL_HANDLERS)
-            yield Stage("lookup", of_lookup(block, handlers), now, block, **turn, results=known)
+            yield Stage("lookup", of_lookup(block, settings["handlers"]), now, block, block, **turn)
             wire, place = results.get(str(block.get("id")), (None, None))
-            known.append(wire or cancelled(block.get("id")))
+            turn["results"].append(wire or cancelled(block.get("id")))
             if wire is None:
                 kind, wire, says = "missing", block, "The list has no result for this call."
             else:
                 kind, says = "result", f"Its result stands in message {place}, not in the next one."
-            yield Stage(kind, of_result(wire) if place == index + 1 else says, now, wire, **turn, results=known)
+            yield Stage(kind, of_result(wire) if place == index + 1 else says, now, wire, block, **turn)
     yield Stage("end", "The list ends here.", history, base=history)
-
-
-def _results_in(history):
-    """Call id -> (its first result, the index of the message where it stands)."""
-    found = {}
-    for index, message in enumerate(history):
-        for block in _answers(message):
-            found.setdefault(str(block.get("tool_use_id")), (block, index))
-    return found
 
 
 def _answers(message):
     every = conversation.blocks(message)
     return [block for block in every if isinstance(block, dict) and block.get("type") == "tool_result"]
-
-
-def _normalised(history):
-    repairs = []
-    try:
-        return messages.normalize_messages(history, repairs=repairs), repairs
-    except ValueError as error:  # what nobody can fix
-        return history, [f"nothing, {error}"]
-
-
-def _verdict(history):
-    problem = conversation.judge({"messages": history}) if history else None
-    said = f"refuses it: {problem.message}" if problem else "accepts it."
-    return f"Sent as it stands, without repairs, the API {said}"

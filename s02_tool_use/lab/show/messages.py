@@ -102,10 +102,9 @@ def _changes(old, new):
     seen = 0
     for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
         yield from _left_out(group[0][1] - seen)
-        for _, start, end, new_start, new_end in group:
-            same = old[start:end] == new[new_start:new_end]
-            yield from [(" " if same else "-", line) for line in old[start:end]]
-            yield from [("+", line) for line in new[new_start:new_end] if not same]
+        for tag, start, end, new_start, new_end in group:
+            yield from [(" " if tag == "equal" else "-", line) for line in old[start:end]]
+            yield from [("+", line) for line in new[new_start:new_end] if tag != "equal"]
         seen = group[-1][2]
     if seen:
         yield from _left_out(len(old) - seen)

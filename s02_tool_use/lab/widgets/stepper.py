@@ -4,7 +4,6 @@ from typing import Any
 
 import ipywidgets
 
-from ... import dispatch
 from .. import conversation, show
 from ..sessions.run import Run
 from ..show import page, rows
@@ -35,9 +34,8 @@ class Stepper(Panel):
     ):
         if messages is None:
             raise ValueError("Give it a conversation: Stepper(client, model, messages).")
-        saved = saved or client is None
-        run = Run.of(messages, client, model, **settings) if saved else Run(client, model, messages, **settings)
-        self.runs, self.run = [run], run
+        self.run = Run(client, model, messages, saved=saved or client is None, **settings)
+        self.runs = [self.run]
         self.back_button = button("◀ Back", self._back, "Look at the step before")
         self.forward_button = button("Forward ▶", self._forward, "Go one step on", button_style="primary")
         self.end_button = button("To the end ▶▶", self._to_end, "Go on until the run ends")
@@ -180,7 +178,7 @@ class Stepper(Panel):
     def _handler(self, stage):
         if not stage.block:
             return _note("This step is about no handler.")
-        handler = self.run.settings.get("handlers", dispatch.TOOL_HANDLERS).get(stage.block.get("name"))
+        handler = self.run.settings["handlers"].get(stage.block.get("name"))
         return show.show_source(handler) if handler is not None else _note("There is no handler of this name.")
 
 

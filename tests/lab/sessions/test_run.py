@@ -58,7 +58,7 @@ def test_a_run_does_what_agent_loop_does(run, scripted):
 def test_nothing_is_sent_before_the_first_step_forward(run):
     walked = run(["Hello."])
     assert kinds(walked) == ["start"]
-    assert walked._script._used == 0
+    assert walked._answerer._used == 0
 
 
 def test_the_list_that_it_was_given_stays_as_it_was(scripted, workspace):
@@ -280,8 +280,12 @@ RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "to
 ANSWER = {"role": "assistant", "content": "It says hello."}
 
 
+def saved(history, client=None, model=None):
+    return Run(client, model, history, saved=True)
+
+
 def test_a_saved_conversation_has_the_same_stages():
-    walked = Run.of([USER, CALL, RESULT, ANSWER])
+    walked = saved([USER, CALL, RESULT, ANSWER])
     assert kinds(walked) == [
         "start", "user", "built", "normalised", "sent", "reply", "lookup", "result", "appended",
         "built", "normalised", "sent", "reply", "end",
@@ -289,14 +293,14 @@ def test_a_saved_conversation_has_the_same_stages():
 
 
 def test_a_call_without_a_result_is_seen_and_the_refusal_told():
-    walked = Run.of([USER, CALL, {"role": "user", "content": "Never mind."}, ANSWER])
+    walked = saved([USER, CALL, {"role": "user", "content": "Never mind."}, ANSWER])
     assert "missing" in kinds(walked)
     assert "refuses" in at(walked, "sent", 1).stage.says
     assert "toolu_01" in at(walked, "normalised", 1).stage.says
 
 
 def test_a_result_in_the_wrong_place_is_named():
-    walked = Run.of([USER, CALL, {"role": "user", "content": "Wait."}, ANSWER, RESULT])
+    walked = saved([USER, CALL, {"role": "user", "content": "Wait."}, ANSWER, RESULT])
     assert "message 4" in at(walked, "result").stage.says
 
 
@@ -309,20 +313,20 @@ def test_anything_in_a_list_can_be_walked_through():
         {"role": "assistant", "content": [None, {"type": "tool_use"}]},
     ]
     for history in ([item] for item in odd):
-        assert kinds(Run.of(history))[-1] == "end"
-    assert kinds(Run.of(odd))[-1] == "end"
+        assert kinds(saved(history))[-1] == "end"
+    assert kinds(saved(odd))[-1] == "end"
 
 
 def test_a_saved_conversation_goes_on_with_a_model_from_a_fork(scripted, workspace):
     client, model = scripted(["And now?"])
-    walked = at(Run.of([USER, CALL, RESULT, ANSWER], client, model), "appended")
+    walked = at(saved([USER, CALL, RESULT, ANSWER], client, model), "appended")
     assert ended(walked.fork()).stage.messages[-1]["content"][0]["text"] == "And now?"
     assert len(walked.stages) == 14
 
 
 def test_a_saved_conversation_without_a_client_says_what_a_fork_needs():
     with pytest.raises(ValueError, match="Give the Stepper a client"):
-        Run.of([USER]).fork()
+        saved([USER]).fork()
 
 
 def test_a_run_of_nothing_says_what_to_give(scripted):
