@@ -58,8 +58,7 @@ class Stage:
     lines: int | None = None  # of a script that were used up by then
 
     def __post_init__(self):
-        for name in ("messages", "wire", "block", "base", "reply", "results"):  # the run goes on, this stays
-            setattr(self, name, copy.deepcopy(getattr(self, name)))
+        vars(self).update(copy.deepcopy(vars(self)))  # the run goes on, this stays
 
     @property
     def title(self):
