@@ -14,6 +14,7 @@ import signal
 from .bash import sandbox
 from .bash.process import ON_WINDOWS, run, shielded
 from .calls import secrets
+from .calls.arguments import fit, utf8
 from .calls.results import ToolError
 from .workspace import workdir
 
@@ -26,7 +27,9 @@ def run_bash(command: str, timeout: float = 120) -> str:
     After `timeout` seconds it is stopped, and what it said so far is returned. Everything that it started has ended
     when this returns. Each call is a new shell: `cd` and variables do not last.
     """
-    seconds, command, work = _seconds(timeout), _checked(command), str(workdir())
+    seconds, work = _seconds(timeout), str(workdir())
+    if not utf8("command", command).strip() or "\0" in command:
+        raise ToolError("command is empty or holds a NUL character; send a command for bash")
     shell, strange = _shell()
     # Stop may come at any moment, so another thread starts it and ends it.
     text, status, unconfined = shielded(lambda wanted: run(shell, command, work, seconds, wanted))
@@ -42,23 +45,10 @@ def sandbox_status() -> tuple[bool, str]:
 
 
 def _seconds(timeout):
-    try:
-        seconds = float(timeout)
-    except (TypeError, ValueError, OverflowError):
-        seconds = 0
-    if isinstance(timeout, bool) or not 0 < seconds <= MAX_SECONDS:
-        raise ToolError(f"timeout must be a number of seconds, above 0 and at most {MAX_SECONDS}, not {timeout!r}")
-    return seconds
-
-
-def _checked(command):
-    if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise ToolError("command must be a string for bash: not empty, and without NUL characters")
-    try:
-        command.encode()
-    except UnicodeEncodeError:
-        raise ToolError("command holds a lone surrogate, which no program can read; send the character whole") from None
-    return command
+    with contextlib.suppress(ValueError):
+        if 0 < (seconds := fit(timeout, "number")) <= MAX_SECONDS:
+            return seconds
+    raise ToolError(f"timeout must be a number of seconds, above 0 and at most {MAX_SECONDS}, not {timeout!r}")
 
 
 def _shell():

@@ -6,6 +6,7 @@ They stay in the workspace (workspace.py). Left out: guessing. An edit that does
 import contextlib
 import os
 
+from .calls.arguments import fit, utf8
 from .calls.results import ToolError
 from .files import patterns
 from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
@@ -50,7 +51,7 @@ def run_write(path: str, content: str) -> str:
 
     Where the file cannot be replaced it is written in place, and the result says so.
     """
-    data = _encoded("content", content)  # before anything is opened: a failure must not cost the old file
+    data = utf8("content", content)  # before anything is opened: a failure must not cost the old file
     with opened_parent(path, create=True) as (folder, name), locked(folder):
         notes = replace(folder, name, data, path)
     return _with_notes(f"Wrote {len(data)} bytes to {path}", notes)
@@ -61,7 +62,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
 
     Only the matched bytes change. A line end in old_text fits LF and CRLF, and new_text gets the kind of its place.
     """
-    old, new = _encoded("old_text", old_text), _encoded("new_text", new_text)
+    old, new = utf8("old_text", old_text), utf8("new_text", new_text)
     if not old or old == new:
         raise ToolError("old_text is empty" if not old else "old_text and new_text are the same: nothing to change")
     with opened_parent(path) as (folder, name), locked(folder):
@@ -70,6 +71,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
             if seen.st_size > MAX_EDITED_BYTES:
                 raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
             raw = file.read()
+        refuse_binary(raw, 0, path, seen.st_size)
         refuse_mixture(raw, new, path)
         count, lines, result = edited(raw, old, new, replace_all)
         notes = replace(folder, name, result, path, seen) if result != raw else []
@@ -102,25 +104,13 @@ def find(pattern: str) -> tuple[list[str], list[str]]:
 
 
 def _number(name, value, least):
-    """An argument that counts something, or None. '2' and 2.0 are meant well."""
+    """An argument that counts something, or None."""
     if value is None:
         return None
-    with contextlib.suppress(TypeError, ValueError, OverflowError):
-        number = int(value)
-        if number >= least and not isinstance(value, bool) and (isinstance(value, str) or number == value):
+    with contextlib.suppress(ValueError):
+        if (number := fit(value, "integer")) >= least:
             return number
     raise ToolError(f"{name} must be a whole number, {least} or more, not {value!r}")
-
-
-def _encoded(name, text):
-    if not isinstance(text, str):
-        raise ToolError(f"{name} must be text, not {type(text).__name__}")
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError(
-            f"{name} holds a lone surrogate at {error.start}, which no file can; send whole characters"
-        ) from None
 
 
 def _with_notes(text, notes):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
+from s02_tool_use.files.names import windows_parts
 from s02_tool_use.files.opening import open_file
-from s02_tool_use.files.windows import windows_parts
 from s02_tool_use.workspace import opened_parent, workdir
 
 

@@ -11,7 +11,6 @@ waits for an answer. Only the thread that started the first gives one, and the s
 import _thread
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ..calls.results import ToolError
 from . import reaper
@@ -39,18 +38,10 @@ REAPER = Path(reaper.__file__).read_text(encoding="utf-8")  # once: the file may
 # sh -c SCRIPT folder NAME=VALUE ... -- command argument ...
 SCRIPT = rf"""cd "$0" && printf '\{BEGAN[0]:03o}' && read go || exit 1
 while [ "$1" != -- ]; do export "$1"; shift; done; shift
-%sexec "$@" </dev/null
+# Our parent may ignore signals, and this thread may hold some back. Not every env can do it.
+/usr/bin/env --default-signal --help >/dev/null 2>&1 && set -- /usr/bin/env --default-signal "$@"
+exec "$@" </dev/null
 """
-# Where our parent ignores signals, or this thread holds some back. Not every env can do it.
-RESET = '/usr/bin/env --default-signal --help >/dev/null 2>&1 && set -- /usr/bin/env --default-signal "$@"\n'
-
-
-class Ended(NamedTuple):
-    """What a command said; its status (None: it was ended from here); what the user should know of its sandbox."""
-
-    text: str
-    status: int | None
-    note: str
 
 
 def shielded(function: Callable[[Callable[[], bool]], T]) -> T:
@@ -88,10 +79,13 @@ def shielded(function: Callable[[Callable[[], bool]], T]) -> T:
     return outcome["value"]
 
 
-def run(shell: list[str], command: str, work: str, seconds: float, wanted: Callable[[], bool]) -> Ended:
-    """Run `command` with `shell` in the folder `work`, for at most `seconds` and as long as it is `wanted()`.
+def run(
+    shell: list[str], command: str, work: str, seconds: float, wanted: Callable[[], bool]
+) -> tuple[str, int | None, str]:
+    """(what `command` said, its status, what the user should know of its sandbox), run with `shell` in `work`.
 
-    All that it started has ended when this returns. ToolError if it could not be started; then nothing of it was run.
+    It has at most `seconds`, and as long as it is `wanted()`; then it is ended, and its status is None. All that it
+    started has ended when this returns. ToolError if it could not be started; then nothing of it was run.
     """
     raw = command.encode()
     arguments: list[str | bytes] = [*shell, command if ON_WINDOWS else raw]
@@ -107,10 +101,10 @@ def run(shell: list[str], command: str, work: str, seconds: float, wanted: Calla
             late = not _ended(process, output, time.monotonic() + seconds, wanted)
         finally:
             _end(process, boxed)
-    output.join(1)  # what is in the pipe is read; somebody who could not be killed may hold it open for ever
+    output.join(reaper.KILL_SECONDS)  # who could not be killed may hold the pipe open for ever
     if not output.began.is_set() and not late:
         raise ToolError(f"bash could not be started: {output.text().strip()}; is the workspace still there?")
-    return Ended(output.text(), None if late else process.returncode, note)
+    return output.text(), None if late else process.returncode, note
 
 
 def _start(arguments, files, work):
@@ -118,7 +112,7 @@ def _start(arguments, files, work):
     variables, boxed, note = environment(), False, ""
     if not ON_WINDOWS:
         pairs = (f"{name}={value}" for name, value in variables.items())
-        begin = ["/bin/sh", "-c", SCRIPT % (RESET if _signals_held() else ""), work, *pairs, "--", *arguments]
+        begin = ["/bin/sh", "-c", SCRIPT, work, *pairs, "--", *arguments]
         arguments, note = confined(begin, work)
         boxed = bool(arguments)
         arguments = arguments or [PYTHON, "-I", "-S", "-c", REAPER, *begin]
@@ -140,20 +134,12 @@ def _start(arguments, files, work):
     return process, boxed, note
 
 
-def _signals_held():
-    """Whether a program that we start would have signals ignored or blocked; two are ignored by Python alone."""
-    ours = {signal.SIGPIPE, signal.SIGXFSZ}
-    ignored = {name for name in signal.valid_signals() if signal.getsignal(name) is signal.SIG_IGN}
-    return bool(ignored - ours or signal.pthread_sigmask(signal.SIG_BLOCK, ()))
-
-
 def _libraries(work):
     """Where the reaper's Python may look for its libraries: nowhere in the workspace, as an empty part would say."""
     found = {}
-    for name in KEPT:
-        if name.endswith("_LIBRARY_PATH"):
-            parts = [os.path.realpath(part) for part in os.environ.get(name, "").split(":") if os.path.isabs(part)]
-            found[name] = ":".join(part for part in parts if not lies_in(part, work))
+    for name in (name for name in KEPT if name.endswith("_LIBRARY_PATH")):
+        parts = map(os.path.realpath, filter(os.path.isabs, os.environ.get(name, "").split(":")))
+        found[name] = ":".join(part for part in parts if not lies_in(part, work))
     return {name: path for name, path in found.items() if path}
 
 
@@ -186,9 +172,7 @@ def _end(process, boxed):
         process.terminate()  # the reaper ends the rest
     while process.poll() is None and time.monotonic() < deadline:
         if boxed:  # not bwrap itself, which waits for the others: one of them is PID 1 in there, and takes all with it
-            for pid in reaper.descendants(process.pid):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            reaper.kill_below(process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(SLICE_SECONDS / 10)
     process.kill()

@@ -14,9 +14,8 @@ import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # from linux/prctl.h
 KILL_SECONDS = 5  # whatever is not gone by then cannot be killed by us
-AWAITED = (
-    (signal.SIGTERM, signal.SIGCHLD) if os.name == "posix" else ()
-)  # the time is over or who started us died; a child ended
+# The time is over or who started us died; a child ended.
+AWAITED = (signal.SIGTERM, signal.SIGCHLD) if os.name == "posix" else ()
 
 
 def prctl(option, value):
@@ -37,7 +36,7 @@ def run(command) -> int:
         become(command)
     status = None
     while status is None and signal.sigwait(AWAITED) != signal.SIGTERM:
-        status = reaped().get(child)
+        status = (reaped() or {}).get(child)
     end_all(child)
     return 128 + signal.SIGTERM if status is None else status if status >= 0 else 128 - status
 
@@ -55,51 +54,40 @@ def become(command):
 
 
 def reaped():
-    """{pid: status} of the children that have ended; orphans end here too."""
+    """{pid: status} of the children that have ended; orphans end here too. None if there are no children."""
     ended = {}
-    with contextlib.suppress(ChildProcessError):
+    try:
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
             ended[found[0]] = os.waitstatus_to_exitcode(found[1])
+    except ChildProcessError:
+        return ended or None
     return ended
 
 
 def end_all(child):
     """Kill whatever is below us, until no child is left."""
-    deadline = time.monotonic() + KILL_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:  # none left
-            break
-        for pid in descendants(os.getpid()):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        kill_session(child)
+    deadline, children_left = time.monotonic() + KILL_SECONDS, True
+    while children_left and time.monotonic() < deadline:
+        children_left = reaped() is not None
+        kill_below(os.getpid())
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)  # all that can be done without a subreaper
         time.sleep(0.001)
-    kill_session(child)
 
 
-def kill_session(child):
-    """All that can be done without a subreaper."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-
-
-def descendants(pid):
-    """All processes below `pid`, as /proc shows them at this moment."""
+def kill_below(pid):
+    """Kill all processes below `pid`, as /proc shows them at this moment."""
     children = {}
     for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
             number, _, rest = file.read().partition(b" ")
             parent = int(rest.rpartition(b")")[2].split()[1])  # a name in brackets may hold anything
             children.setdefault(parent, []).append(int(number))
-    below, todo = [], [pid]
-    while todo:
-        found = children.get(todo.pop(), [])
-        below += found
-        todo += found
-    return below
+    below = children.get(pid, [])
+    for found in below:  # it grows
+        below += children.get(found, [])
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(found, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from pathlib import PurePath
 
 from ..calls import secrets
 from ..calls.results import ToolError
@@ -16,7 +17,6 @@ from ..calls.results import ToolError
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/store", "/gnu/store")
 # Where bwrap may lie. Not the PATH: it may name a folder in which models write.
 PLACES = ("/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
-MODES = ("auto", "off", "require")
 TRIAL_SECONDS = 30
 MAX_ENTRIES = 100_000  # of the workspace, when a key's file has hard links: all are looked at, each time
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -83,7 +83,7 @@ def confined(begin: list, work: str) -> tuple[list, str]:
 
 def _settings():
     values = []
-    for name, allowed in (("S02_SANDBOX", MODES), ("S02_SANDBOX_NETWORK", ("off", "on"))):
+    for name, allowed in (("S02_SANDBOX", ("auto", "off", "require")), ("S02_SANDBOX_NETWORK", ("off", "on"))):
         values.append(os.environ.get(name) or allowed[0])
         if values[-1] not in allowed:
             raise ToolError(f"{name} is {values[-1]!r}, but must be one of: {', '.join(allowed)}")
@@ -96,17 +96,10 @@ def _fault(work, network):
         return ""
     if sys.platform != "linux" or not _program(work):
         return "it is not installed; on Debian: apt install bubblewrap"
-    trial = ["/usr/bin/env", f"PATH={environment()['PATH']}", "bash", "-c", 'exec "$0" -c "print(6 * 7)"']
+    run_python = ["bash", "-c", 'exec "$0" -c "print(6 * 7)"', sys.executable]
+    trial = [*_bubblewrap(work, network), "/usr/bin/env", f"PATH={environment()['PATH']}", *run_python]
     try:
-        done = subprocess.run(
-            [*_bubblewrap(work, network), *trial, sys.executable],
-            env={},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TRIAL_SECONDS,
-            check=False,
-        )
+        done = subprocess.run(trial, env={}, cwd="/", input=b"", capture_output=True, timeout=TRIAL_SECONDS)
     except subprocess.TimeoutExpired:
         return f"a trial took more than {TRIAL_SECONDS} s"
     except OSError as error:
@@ -139,8 +132,8 @@ def _bubblewrap(work, network):
     # What runs outside the next time can't be changed in here: this package, and a Python that lies in the workspace.
     fixed = [path for path in {PACKAGE, *_prefixes(), *SYSTEM} if lies_in(path, work) and path != work]
     hidden = [path for path in _names_of_secrets(work) if any(lies_in(path, mount[-1]) for mount in mounts)]
-    for folder in {folder for path in (*fixed, *hidden) for folder in _between(work, path)}:
-        if not any(lies_in(folder, path) for path in fixed):
+    for folder in {str(folder) for path in (*fixed, *hidden) for folder in PurePath(path).parents}:
+        if lies_in(folder, work) and folder != work and not any(lies_in(folder, path) for path in fixed):
             mounts.append(("--bind", folder, folder))  # what is mounted can't be renamed, nor then what lies in it
     mounts += [("--ro-bind-try", path, path) for path in fixed] + [("--ro-bind", "/dev/null", path) for path in hidden]
     mounts += [("--symlink", os.readlink(link), link) for link in _python_links()] + [("--tmpfs", "/tmp")]
@@ -155,12 +148,6 @@ def _bubblewrap(work, network):
         *(word for mount in mounts for word in mount),
         *("--chdir", "/", "--"),
     ]
-
-
-def _between(work, path):
-    """The folders between the workspace and what lies in it."""
-    while lies_in(path := os.path.dirname(path), work) and path != work:
-        yield path
 
 
 def _names_of_secrets(work):

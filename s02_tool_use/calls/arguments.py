@@ -33,19 +33,29 @@ def fitting_arguments(name, handler, given, schema) -> dict:
             faults.append(f"there is no argument {key!r}")
         elif value is None and not needed.get(key, True):
             continue  # null says "left out"
-        elif key not in kinds:
-            fitting[key] = value
         else:
+            kind = kinds.get(key, {}).get("type")
             try:
-                fitting[key] = _fit(value, kinds[key].get("type"))
+                fitting[key] = fit(value, kind)
             except ValueError:
-                faults.append(f"{key} must be of type {kinds[key]['type']}, not {_kind(value)}")
-    if len(fitting) < len(needed):
-        faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
+                faults.append(f"{key} must be of type {kind}, not {_kind(value)}")
+    faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
     if faults:
-        form = [f'"{key}": {_type_of(kinds, key)}{" (optional)" * (not need)}' for key, need in needed.items()]
+        types = {key: kinds.get(key, {}).get("type", "any") for key in needed}
+        form = [f'"{key}": {types[key]}{" (optional)" * (not need)}' for key, need in needed.items()]
         raise ToolError(f"{name}: {'; '.join(faults)}. The right form of input: {{{', '.join(form)}}}")
     return fitting
+
+
+def utf8(name, text) -> bytes:
+    """The string `text`, which is the argument `name`, as UTF-8; or a ToolError."""
+    if not isinstance(text, str):
+        raise ToolError(f"{name} must be text, not {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        fault = f"{name} holds a lone surrogate at {error.start}, which UTF-8 cannot encode; send whole characters"
+        raise ToolError(fault) from None
 
 
 @functools.lru_cache(1000)
@@ -59,8 +69,8 @@ def _parameters(handler):
     return {p.name: p.default is p.empty for p in by_name}, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def _fit(value, kind):
-    """`value` if it is of the JSON type. "2" and 2.0 are meant well where a number is asked for."""
+def fit(value, kind):
+    """`value` if it is of the JSON type, else ValueError. "2" and 2.0 are meant well where a number is asked for."""
     if kind in ("integer", "number") and isinstance(value, (str, float)):
         value = float(value)
         value = int(value) if value.is_integer() else value
@@ -72,7 +82,3 @@ def _fit(value, kind):
 
 def _kind(value):
     return next((kind for kind, types in TYPES.items() if isinstance(value, types)), "null")
-
-
-def _type_of(kinds, key):
-    return kinds.get(key, {}).get("type", "any")

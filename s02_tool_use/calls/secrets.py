@@ -7,6 +7,7 @@ a piece of a key, a dump in hex, and what is done on purpose: where bash can rea
 """
 
 import base64
+import contextlib
 import html
 import json
 import os
@@ -48,24 +49,18 @@ def files() -> list[Path]:
 
 def is_kept(found: os.stat_result) -> bool:
     """Whether this is a kept file, whatever name led to it: a link or a hard link is the same file."""
-    for file in _files:
-        try:
-            if os.path.samestat(os.stat(file), found):
-                return True
-        except OSError:  # not there any more
-            continue
-    return False
+    return any(_is_file(file, found) for file in _files)
 
 
 def is_kept_name(folder: os.stat_result, name: str) -> bool:
     """Whether `name` in this folder, where there is no such file, is the place of a kept one: letter case aside."""
-    for file in _files:
-        for place in {file, Path(os.path.realpath(file))}:
-            try:
-                if place.name.casefold() == name.casefold() and os.path.samestat(os.stat(place.parent), folder):
-                    return True
-            except OSError:  # no such folder
-                continue
+    places = (place for file in _files for place in (file, Path(os.path.realpath(file))))
+    return any(place.name.casefold() == name.casefold() and _is_file(place.parent, folder) for place in places)
+
+
+def _is_file(path, found):
+    with contextlib.suppress(OSError):  # not there any more
+        return os.path.samestat(os.stat(path), found)
     return False
 
 

@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 
 from ..calls.results import ToolError
 
+PIECE_BYTES = 1 << 20
 MAX_EDITED_BYTES = 200_000_000  # bytes, before and after: an edit holds the file in memory up to four times
 SHOWN_PLACES = 10  # places whose lines an answer names
 MAX_OVERLAPPING = 1000  # places that are counted one by one, because they may overlap
@@ -23,12 +24,8 @@ ALIKE = 0.6  # as difflib.get_close_matches: 1 is the same, 0 has nothing in com
 
 
 def refuse_mixture(raw, new, path):
-    """ToolError if the file is no text, or if `new` would bring a second encoding into it."""
-    if b"\0" in raw:
-        raise ToolError(f"{path!r} is binary or UTF-16, not text in UTF-8; change it with bash")
-    pieces = (
-        raw[start : start + (1 << 20)] for start in range(0, len(raw), 1 << 20)
-    )  # one str could take 4 x the size
+    """ToolError if `new` would bring a second encoding into the file."""
+    pieces = (raw[at : at + PIECE_BYTES] for at in range(0, len(raw), PIECE_BYTES))  # one str could take 4 x the size
     try:
         for _ in () if new.isascii() else codecs.iterdecode(pieces, "utf-8"):
             pass

@@ -3,9 +3,9 @@
 import ast
 import os
 import re
+from pathlib import PureWindowsPath
 
 from ..calls.results import ToolError
-from .windows import windows_parts
 
 ON_WINDOWS = os.name == "nt"
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095  # bytes, not characters: what common file systems take
@@ -15,6 +15,10 @@ UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 QUOTED = re.compile(  # as ascii() does
     r"""(['"])(?:(?!\1)[ -[\]-~]|\\(?:[\\'nrt]|x[\da-f]{2}|u[\da-f]{4}|U00(?:0[\da-f]|10)[\da-f]{4}))*\1"""
 )
+
+# What Windows makes of names that look harmless.
+_DIGITS = "0123456789¹²³"  # COM¹ is a device too (CVE-2024-51756)
+DEVICES = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"} | {f"{d}{n}" for d in ("COM", "LPT") for n in _DIGITS}
 
 
 def quoted(name: str) -> str:
@@ -65,3 +69,34 @@ def steps(name, root, given) -> list:
         if parts[: len(known)] == known:
             parts[: len(known)] = [str(root)]
     return parts[::-1]
+
+
+def windows_parts(name: str, root) -> list:
+    """The steps from `root` to `name`, without '..'; ToolError if they leave the root or a name is not plain.
+
+    Plain work on text, so that it can be tested anywhere.
+    """
+    path, steps = PureWindowsPath(name), []
+    try:
+        if path.anchor:  # C:\x, C:x, \x, \\server\share, \\?\C:\x
+            path = path.relative_to(root)
+        for part in path.parts:
+            steps.append(part) if part != ".." else steps.pop()
+    except (ValueError, IndexError):
+        raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace") from None
+    for part in path.parts:
+        if part != ".." and (fault := _windows_fault(part)):
+            raise ToolError(f"{name!r}: {part!r} {fault}; use a plain name")
+    return steps
+
+
+def _windows_fault(part):
+    if part.split(".")[0].rstrip().upper() in DEVICES:
+        return "is the name of a device"
+    if part != part.rstrip(". "):
+        return "ends in a dot or a space, which Windows drops"
+    if re.search(r"~\d", part):
+        return "may be the short name of another file"
+    if re.search(r'[\x00-\x1f<>:"|?*]', part):  # the colon opens a second stream of the file
+        return "holds a character that Windows keeps for itself"
+    return None

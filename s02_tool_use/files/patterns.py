@@ -20,7 +20,7 @@ MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
 MAX_DEPTH = 100  # folders; each holds a descriptor while the walk is below it
 MAX_SECONDS, MAX_WIDE_SECONDS = 20, 1  # the second to count what stands behind dots
 
-BRACES = re.compile(r"\{([^{}]*)\}")
+BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 MAGIC = re.compile(r"[*?[]")
 
 
@@ -50,10 +50,9 @@ def expand_braces(pattern: str) -> list:
     done, todo = [], [pattern]
     while todo:
         text = todo.pop()
-        braces = next((match for match in BRACES.finditer(text) if "," in match[1]), None)
-        if braces:
-            choices = braces[1].split(",")
-            todo += [text[: braces.start()] + choice + text[braces.end() :] for choice in reversed(choices)]
+        if braces := BRACES.search(text):
+            around = text[: braces.start()], text[braces.end() :]
+            todo += [choice.join(around) for choice in reversed(braces[1].split(","))]
         else:
             done.append(text)
         if len(done) + len(todo) > MAX_ALTERNATIVES:

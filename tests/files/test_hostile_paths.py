@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import s02_tool_use
-from s02_tool_use.files.windows import windows_parts
+from s02_tool_use.files.names import windows_parts
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "hostile_paths.json").read_text(encoding="utf-8"))
 ON_POSIX = [case for case in DATA["cases"] if case["platform"] == "posix"]
