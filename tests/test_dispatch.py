@@ -267,7 +267,7 @@ COMMANDS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(list(TOOL_HANDLERS)) | JSON, arguments=INPUTS | COMMANDS)
 def test_anything_that_a_model_can_send_gets_one_well_formed_result(workspace, name, arguments):
     (workspace / "a.txt").write_text("a")
@@ -288,7 +288,7 @@ def near_misses(draw):
     return tool["name"], arguments
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(near=near_misses())
 def test_a_call_that_is_nearly_right_gets_one_well_formed_result(workspace, near):
     (workspace / "a.txt").write_text("a")

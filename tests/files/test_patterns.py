@@ -240,7 +240,7 @@ def names(draw):
     return name
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=names(), folder=names() | st.none())
 def test_whatever_glob_prints_the_other_tools_take(workspace, name, folder):
     path = workspace / folder / name if folder else workspace / name
@@ -297,7 +297,7 @@ def fits(names, parts):
     return (fnmatch.fnmatchcase(names[0], parts[0]) or names[0] == parts[0]) and fits(names[1:], parts[1:])
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(paths=st.lists(PATHS, max_size=8), parts=st.lists(PARTS, min_size=1, max_size=4))
 def test_a_pattern_finds_what_its_meaning_says(workspace, paths, parts):
     for path in paths:
