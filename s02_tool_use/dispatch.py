@@ -15,15 +15,12 @@ from .tools import run_edit, run_glob, run_read, run_write
 
 
 def _tool(name, description, required, **properties):
-    schema = {"type": "object", "properties": properties, "required": required}
+    described = {key: {"type": kind, "description": text} for key, (kind, text) in properties.items()}
+    schema = {"type": "object", "properties": described, "required": required}
     return {"name": name, "description": description, "input_schema": schema}
 
 
-def _of(kind, description):
-    return {"type": kind, "description": description}
-
-
-_PATH = _of("string", "Path of the file, relative to the workspace. Taken literally: no ~, no variables.")
+_PATH = ("string", "Path of the file, relative to the workspace. Taken literally: no ~, no variables.")
 
 # A model knows of a tool only what stands here: what it does, where it ends, what to do then.
 TOOLS = [
@@ -35,8 +32,8 @@ TOOLS = [
         "bubblewrap only the workspace can be written, /tmp is empty each time and there is no network. On others "
         "the command reaches all that the user can reach: stay in the workspace.",
         ["command"],
-        command=_of("string", "The command, of one or more lines. It must not wait for an answer."),
-        timeout=_of("number", "Seconds after which it is stopped: 120 if left out, at most 600."),
+        command=("string", "The command, of one or more lines. It must not wait for an answer."),
+        timeout=("number", "Seconds after which it is stopped: 120 if left out, at most 600."),
     ),
     _tool(
         "read_file",
@@ -44,9 +41,9 @@ TOOLS = [
         "read on. Binary files are refused.",
         ["path"],
         path=_PATH,
-        limit=_of("integer", "Read at most this many lines."),
-        offset=_of("integer", "Line to start at: 1 is the first."),
-        byte_offset=_of("integer", "Byte to start at, in place of offset: for the rest of a very long line."),
+        limit=("integer", "Read at most this many lines."),
+        offset=("integer", "Line to start at: 1 is the first."),
+        byte_offset=("integer", "Byte to start at, in place of offset: for the rest of a very long line."),
     ),
     _tool(
         "write_file",
@@ -54,7 +51,7 @@ TOOLS = [
         "file use edit_file.",
         ["path", "content"],
         path=_PATH,
-        content=_of("string", "The whole new content."),
+        content=("string", "The whole new content."),
     ),
     _tool(
         "edit_file",
@@ -62,9 +59,9 @@ TOOLS = [
         "copied exactly, whitespace too: take in some lines around it if it is not unique.",
         ["path", "old_text", "new_text"],
         path=_PATH,
-        old_text=_of("string", "The text to be replaced. A line end fits the file's own, LF or CRLF."),
-        new_text=_of("string", "The text to put in its place; empty to delete."),
-        replace_all=_of("boolean", "Replace every occurrence; then old_text need not be unique."),
+        old_text=("string", "The text to be replaced. A line end fits the file's own, LF or CRLF."),
+        new_text=("string", "The text to put in its place; empty to delete."),
+        replace_all=("boolean", "Replace every occurrence; then old_text need not be unique."),
     ),
     _tool(
         "glob",
@@ -72,7 +69,7 @@ TOOLS = [
         "only if the pattern names the dot; else they are counted. A name in quotes is given to the other tools as it "
         "is, quotes too. Folders that are links are not searched.",
         ["pattern"],
-        pattern=_of("string", "Such as *.txt, src/**/*.py (** is any number of folders), *.{ts,tsx}."),
+        pattern=("string", "Such as *.txt, src/**/*.py (** is any number of folders), *.{ts,tsx}."),
     ),
 ]
 

@@ -108,13 +108,12 @@ def _nearest(lines, wanted):
     """The numbers of the three lines that are most alike. quick_ratio never says less than ratio, and is quick."""
     matcher = difflib.SequenceMatcher(b=wanted)
 
-    def best(measure, numbers, most):
-        scores = []
-        for n in numbers:
-            matcher.set_seq1(lines[n - 1].strip())
-            if matcher.real_quick_ratio() >= ALIKE and (score := measure()) >= ALIKE:
-                scores.append((score, -n))
-        return [-n for _, n in heapq.nlargest(most, scores)]
+    def alike(measure, n):
+        matcher.set_seq1(lines[n - 1].strip())
+        return measure() if matcher.real_quick_ratio() >= ALIKE else 0
 
-    candidates = best(matcher.quick_ratio, range(1, len(lines) + 1), HINT_CANDIDATES)
-    return sorted(best(matcher.ratio, candidates, 3))
+    numbers = range(1, len(lines) + 1)
+    for measure, most in ((matcher.quick_ratio, HINT_CANDIDATES), (matcher.ratio, 3)):
+        scores = {n: alike(measure, n) for n in numbers}
+        numbers = heapq.nlargest(most, (n for n in scores if scores[n] >= ALIKE), key=scores.__getitem__)
+    return sorted(numbers)
