@@ -33,7 +33,7 @@ ROOMS = {
     "messages": {"history"},
     "loop": {"calls", "dispatch", "history", "messages"},
     "lab/api": {"history"},
-    "lab/understudy": set(),
+    "lab/understudy": {"lab/api"},
     "lab/conversation": {"lab/api"},
     "lab/rooms": {"workspace"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},

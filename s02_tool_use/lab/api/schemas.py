@@ -11,7 +11,7 @@ from typing import Any
 @functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
 def is_json_schema(text: str) -> bool:
     """U4. Whether it is the text of a JSON Schema of the draft 2020-12."""
-    jsonschema = _jsonschema()
+    jsonschema = load_jsonschema()
     patterns = jsonschema.FormatChecker(["regex"])  # that the API looks at other formats of a schema is not known
     try:
         jsonschema.Draft202012Validator.check_schema(json.loads(text), format_checker=patterns)
@@ -20,7 +20,7 @@ def is_json_schema(text: str) -> bool:
     return True
 
 
-def _jsonschema() -> Any:
+def load_jsonschema() -> Any:
     """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
     slow = "rfc3987_syntax"
     if "jsonschema" not in sys.modules and slow not in sys.modules and (spec := importlib.util.find_spec(slow)):

@@ -7,7 +7,7 @@ that stands there twice.
 
 import re
 
-from .plans import Plan, Stuck, found_files, shown, told
+from .plans import Plan, Stuck, found_files, shown, told, use
 from .prompt import Clause
 from .toolbox import failed, output
 from .values import NUMBER
@@ -22,13 +22,13 @@ SWAPS = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "==": "!=", "!=": "=="}
 
 def run_tests(clause: Clause) -> Plan:
     """ "Run the tests" """
-    *_, command, report = yield from run(clause, clause.t("I'll run the tests.", "我来运行测试。"))
+    *_, command, report = yield from run(clause, ("I'll run the tests.", "我来运行测试。"))
     return told(clause, f"`{command}`", report)
 
 
 def fix_tests(clause: Clause) -> Plan:
     """ "Fix the failing test" """
-    files, tests, command, report = yield from run(clause, clause.t("First I'll see what fails.", "先看看哪里失败。"))
+    files, tests, command, report = yield from run(clause, ("First I'll see what fails.", "先看看哪里失败。"))
     failures = failures_in(report, tests[0])
     if not failures:
         unknown = clause.t(f"I cannot read what `{command}` said:", f"我看不懂 `{command}` 的输出：")
@@ -44,42 +44,53 @@ def fix_tests(clause: Clause) -> Plan:
             break
         tried.append(change)
         path, line, old, new, rule = change
-        say = rule + clause.t(f"I'll change line {line} of {path}.", f"我修改 {path} 第 {line} 行。")
-        (result,) = yield say, [clause.tools.call("edit", path=path, old_text=old, new_text=new)]
-        if failed(result):
+        say = f"{rule}I'll change line {line} of {path}.", f"{rule}我修改 {path} 第 {line} 行。"
+        if failed((yield from use(clause, "edit", say, path=path, old_text=old, new_text=new))):
             continue
-        say = clause.t("And run the tests again.", "再运行一次测试。")
-        (report,) = yield say, [clause.tools.call("run", command=command)]
+        say = "And run the tests again.", "再运行一次测试。"
+        report = yield from use(clause, "run", say, command=command)
         left = failures_in(report, tests[0])
         if left.keys() < failures.keys() and (left or not failed(report)):
             test = next(test for test in failures if test not in left)
             why = failures[test] or clause.t("it did not say why", "没有说明原因")
-            failing = clause.t(f"{test} failed: {why}.\n", f"{test} 失败：{why}。\n")
-            en, zh = f"In {path}, line {line}, I changed ", f"在 {path} 第 {line} 行，"
-            change = clause.t(f"{en}`{old}` to `{new}`. ", f"{zh}我把 `{old}` 改成了 `{new}`。")
-            helped.append(f"{failing}{change}{rule}".rstrip())
+            failing = clause.t(
+                f"{test} failed: {why}.\nIn {path}, line {line}, ", f"{test} 失败：{why}。\n在 {path} 第 {line} 行，"
+            )
+            helped.append(
+                failing + clause.t(f"I changed `{old}` to `{new}`. ", f"我把 `{old}` 改成了 `{new}`。") + rule
+            )
             sources[path], failures = sources[path].replace(old, new), left
             continue
-        say = clause.t("That did not help. I'll take it back.", "没有用，撤回。")
-        (result,) = yield say, [clause.tools.call("edit", path=path, old_text=new, new_text=old)]
-        if failed(result):
-            no = clause.t("A change that did not help could not be taken back", "一个没有用的改动无法撤回")
-            return no + clause.t(f", so look at the file: {result}", f"，请检查文件：{result}")
-    return "\n".join([*helped, how_it_ended(clause, command, report, failures, len(tried))])
+        say = "That did not help. I'll take it back.", "没有用，撤回。"
+        no = (
+            "A change that did not help could not be taken back, so look at the file",
+            "一个没有用的改动无法撤回，请检查文件",
+        )
+        yield from use(clause, "edit", say, no, path=path, old_text=new, new_text=old)
+    changes = clause.t(f"{len(tried)} change{'s' * (len(tried) != 1)} tried", f"共试了 {len(tried)} 个改动")
+    last = output(report).strip().splitlines()[-1]
+    end = clause.t(f"Now `{command}` says: {last} ({changes})", f"现在 `{command}` 显示：{last}（{changes}）")
+    if failures:
+        end = clause.t(
+            f"Still failing: {', '.join(failures)} ({changes}; what did not help is taken back). "
+            "I only know common slips, such as < for <=; this one I do not know.",
+            f"仍然失败：{'、'.join(failures)}（{changes}，没有用的都已撤回）。我只认识常见的小错误，例如把 <= 写成 <。",
+        )
+    return "\n".join([*map(str.rstrip, helped), end])
 
 
 def run(clause, say):
     """Run the tests that the clause names, or all. Returns all files, the test files, the command, what it printed."""
-    files = yield from found_files(clause, clause.t("I'll look which files there are.", "我先看看有哪些文件。"), "*")
+    files = yield from found_files(clause)
     tests = [path for path in clause.paths if "test" in path] or list(filter(TEST_FILE.search, files))
     if not tests:
         raise Stuck(clause.t("I found no test file here.", "这里没有测试文件。"))
     commands = [f"python {tests[0]}"] if len(tests) == 1 else []
     for command in [*commands, f"python -m pytest -q {' '.join(tests)}"]:
-        (report,) = yield say, [clause.tools.call("run", command=command)]
+        report = yield from use(clause, "run", say, command=command)
         if output(report).strip():
             break
-        say = clause.t("That told me nothing. I'll run it another way.", "没有得到结果，我换一种方式运行。")
+        say = "That told me nothing. I'll run it another way.", "没有得到结果，我换一种方式运行。"
     return files, tests, command, report
 
 
@@ -136,15 +147,3 @@ def slips(sources, words, rules):
                         rank = function not in words, not compares, not rule
                         ranked.append((rank, (path, number, old, new, rule if compares else "")))
     return [change for _, change in sorted(ranked, key=lambda one: one[0])]
-
-
-def how_it_ended(clause, command, report, failures, tried):
-    changes = clause.t(f"{tried} change{'s' * (tried != 1)} tried", f"共试了 {tried} 个改动")
-    if failures:
-        return clause.t(
-            f"Still failing: {', '.join(failures)} ({changes}; what did not help is taken back). "
-            "I only know common slips, such as < for <=; this one I do not know.",
-            f"仍然失败：{'、'.join(failures)}（{changes}，没有用的都已撤回）。我只认识常见的小错误，例如把 <= 写成 <。",
-        )
-    last = output(report).strip().splitlines()[-1]
-    return clause.t(f"Now `{command}` says: {last} ({changes})", f"现在 `{command}` 显示：{last}（{changes}）")

@@ -5,12 +5,12 @@ come tools of the learner's that the prompt names, after it those whose descript
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from . import answers, fix_test, plans
-from .prompt import AND, LOOKED_AT, Clause, cut_up, quoted, speaks_chinese
-from .toolbox import Missing, Toolbox
+from .prompt import AND, LOOKED_AT, Clause, cut_up
+from .toolbox import Missing
 
 COMMAND = r"(\brun|\bexecute|运行|执行)\W*(the |command|命令)*\W*(`|python|pytest|bash|ls|cat|echo|pwd|git)"
 
@@ -60,7 +60,7 @@ TABLE = [  # the first intent whose words stand in the clause decides
         plans.run_command,
         r"\b(run|execute)\b",
         r"运行|执行",
-        lambda clause: bool(quoted(clause.text) or clause.has(plans.AFTER_RUN)),
+        lambda clause: bool(clause.quoted or clause.has(plans.AFTER_RUN)),
     ),
     Intent(plans.find_files, r"\b(find|locate|where)\b", r"在哪|找", only_paths),
     Intent(
@@ -94,32 +94,30 @@ NAMELESS = {plans.list_files, plans.search, plans.about_project}
 LOOKING = {*NAMELESS, plans.read_files, plans.count, plans.find_files}  # they change nothing
 
 
-def plan_for(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> plans.Plan:
+def plan_for(whole: Clause) -> plans.Plan:
     """The plan, a generator, for everything that a prompt asks for, one thing after the other."""
     said = []
-    for clause in clauses_of(prompt, tools, known_paths):
+    for clause in clauses_of(whole):
         try:
             said.append((yield from best(clause)))
-        except (Missing, plans.Stuck) as no:
-            said.append(answers.missing(clause, no.args[0]) if isinstance(no, Missing) else no.args[0])
+        except plans.Stuck as no:
+            said.append(no.args[0])
+        except Missing as no:
+            said.append(answers.missing(clause, no.args[0]))
     return "\n\n".join(said)
 
 
-def clauses_of(prompt: str, tools: Toolbox, known_paths: Sequence[str] = ()) -> list[Clause]:
+def clauses_of(whole: Clause) -> list[Clause]:
     """The parts of a prompt, cut at "then" and "and" where another request follows."""
-    zh = speaks_chinese(prompt)
-    first, *rest = cut_up(prompt)
-    texts, clauses = [first], [Clause(first, tools, zh, known_paths)]
+    first, *rest = cut_up(whole.raw)
+    clauses = [whole.but(first)]
     for between, text in zip(rest[::2], rest[1::2], strict=True):
-        known = [*known_paths, *(path for clause in clauses for path in clause.paths)]
-        clause = Clause(text, tools, zh, known)
+        clause = whole.but(text, clauses[-1].paths_or_known)
         looks = only_looks(clauses[-1]) and only_looks(clause)
-        if looks if AND.fullmatch(between) else intended(clause) or tools.named(text):
-            texts.append(text)
+        if looks if AND.fullmatch(between) else intended(clause) or clause.tools.named(text):
             clauses.append(clause)
         else:  # "tea now and then" is no second request
-            texts[-1] += between + text
-            clauses[-1] = Clause(texts[-1], tools, zh, known)
+            clauses[-1] = clauses[-1].but(clauses[-1].raw + between + text)
     return clauses
 
 
@@ -154,7 +152,8 @@ def best(clause: Clause) -> plans.Plan:
         if not missing and not (plan in (plans.count, plans.search, plans.read_files) and len(call["input"]) == 1):
             return (yield from plans.use_tool(clause, call))
         if missing and (plan is None or tool in clause.text):
-            return answers.arguments_missing(clause, tool, missing)
+            en = f"The tool {tool} needs {', '.join(missing)}, and I found no value for it in your message."
+            return clause.t(en, f"工具 {tool} 需要 {', '.join(missing)}，但我在你的话里没有找到。")
     if plan is not None:
         return (yield from plan(clause))
-    return answers.small_talk(clause) or answers.not_understood(clause)
+    return answers.talk(clause)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .intents import plan_for
 from .plans import Plan, told
-from .prompt import Speaker, paths_in, speaks_chinese
+from .prompt import Clause, paths_in
 from .toolbox import Call, Result, Toolbox
 from .values import fitting
 
@@ -32,10 +32,10 @@ class Understudy:
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
-        asked, tools, choice = Asked(request["messages"]), Toolbox(request), request.get("tool_choice") or {}
-        text, calls = next_step(asked, plan_for(asked.prompt, tools, asked.known_paths))
+        asked, choice = Asked(request), request.get("tool_choice") or {}
+        text, calls = next_step(asked, plan_for(asked.clause))
         if choice.get("type") in ("any", "tool"):  # a forced call has no text before it
-            text, calls = "", calls or [tools.forced(asked.prompt, asked.zh)]
+            text, calls = "", calls or [asked.clause.tools.forced(asked.clause)]
         if choice.get("disable_parallel_tool_use"):
             calls = calls[:1]
         wanted = (request.get("output_config") or {}).get("format")
@@ -45,73 +45,68 @@ class Understudy:
         thinking = request.get("thinking") or {}
         if thinking.get("type") == "enabled":
             no = "(No model thinks here: the understudy follows rules.)"
-            no = "" if thinking.get("display") == "omitted" else asked.t(no, "（这里没有模型在思考：替身按规则回答。）")
+            no = (
+                ""
+                if thinking.get("display") == "omitted"
+                else asked.clause.t(no, "（这里没有模型在思考：替身按规则回答。）")
+            )
             content = [{"type": "thinking", "thinking": no}, *content]
         return {"content": content}
 
 
 def next_step(asked: "Asked", plan: Plan) -> tuple[str, list[Call]]:
     """What a plan says after the results so far, and the calls that it wants next: none at its end."""
-    done = 0
+    left, t = asked.ran, asked.clause.t
     try:
         say, wanted = next(plan)
         while True:
-            got, called = asked.results[done : done + len(wanted)], asked.called[done : done + len(wanted)]
-            if called != [call["name"] for call in wanted[: len(called)]]:
-                return told(asked, asked.called[-1], asked.results[-1], " "), []  # it can only say what came back
-            if any(result.is_error and _FORBIDDEN.search(result) for result in got):
-                say = f"You did not allow {called[0]}, so I stop here."
-                return asked.t(say, f"你没有允许 {called[0]}，我就停在这里。"), []
-            if len(called) < len(wanted):  # if some were called one by one, the rest is asked for without a word
-                return "" if called else say, wanted[len(called) :]
-            done += len(wanted)
-            say, wanted = plan.send(got)
+            ran, left = left[: len(wanted)], left[len(wanted) :]
+            if [name for name, _ in ran] != [call["name"] for call in wanted[: len(ran)]]:
+                return told(asked.clause, *asked.ran[-1], " "), []  # it can only say what came back
+            for name, result in ran:
+                if result.is_error and _FORBIDDEN.search(result):
+                    return t(f"You did not allow {name}, so I stop here.", f"你没有允许 {name}，我就停在这里。"), []
+            if len(ran) < len(wanted):  # if some were called one by one, the rest is asked for without a word
+                return "" if ran else say, wanted[len(ran) :]
+            say, wanted = plan.send([result for _, result in ran])
     except StopIteration as end:
         return end.value, []
 
 
-class Asked(Speaker):
-    """What the understudy needs of a conversation: what was asked for last, and what was called and came back since.
+class Asked:
+    """What the understudy needs of a request: `clause` is what was asked for last, `ran` what came back since.
 
-    `prompt` is what was asked for, `zh` whether in Chinese, `known_paths` the files that the prompts before it named.
-    `called` and `results` are the names of the tools and their Results, in the order of the calls. A call that was not
-    run, because the reply was cut off or the user pressed Stop, counts as never made.
+    `ran` holds pairs, the name of a tool and its Result, in the order of the calls. A call that was not run, because
+    the reply was cut off or the user pressed Stop, counts as never made.
     """
 
-    def __init__(self, messages: list[dict[str, Any]]):
-        prompts = [(index, _last_text(message)) for index, message in enumerate(messages) if message["role"] == "user"]
+    def __init__(self, request: dict[str, Any]):
+        messages = request["messages"]
+        prompts = [(index, _prompt(message)) for index, message in enumerate(messages) if message["role"] == "user"]
         prompts = [(index, text) for index, text in prompts if text and not _GO_ON.fullmatch(text.strip())]
-        self.prompt: str
-        start, self.prompt = prompts[-1] if prompts else (0, "")
-        self.zh = speaks_chinese(self.prompt)
-        self.known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean
-        results = {}
-        calls = []
-        for message in messages[start:]:
-            for block in message["content"] if isinstance(message["content"], list) else []:
-                if block.get("type") == "tool_use":
-                    calls.append(block)
-                elif block.get("type") == "tool_result":
-                    results[block["tool_use_id"]] = _result(block)
-        answered = [(call["name"], results[call["id"]]) for call in calls if call["id"] in results]
-        ran = [(name, result) for name, result in answered if not (result.is_error and _NOT_RUN.match(result))]
-        if len(answered) - len(ran) > MAX_REPEATS:  # it would ask for the same thing for ever
-            ran = answered
-        self.called, self.results = [name for name, _ in ran], [result for _, result in ran]
+        start, prompt = prompts[-1] if prompts else (0, "")
+        known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean
+        self.clause = Clause(prompt, Toolbox(request), known_paths)
+        blocks = [block for message in messages[start:] for block in _blocks(message)]
+        results = {block["tool_use_id"]: _result(block) for block in blocks if block["type"] == "tool_result"}
+        calls = {block["id"]: block["name"] for block in blocks if block["type"] == "tool_use"}
+        answered = [(name, results[call_id]) for call_id, name in calls.items() if call_id in results]
+        self.ran = [(name, result) for name, result in answered if not (result.is_error and _NOT_RUN.match(result))]
+        if len(answered) - len(self.ran) > MAX_REPEATS:  # it would ask for the same thing for ever
+            self.ran = answered
 
 
-def _last_text(message):
-    content = message["content"]
-    if isinstance(content, str):
-        return content
-    texts = [block["text"] for block in content if block.get("type") == "text"]
+def _blocks(holder):
+    content = holder.get("content") or ""
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _prompt(message):
+    texts = [block["text"] for block in _blocks(message) if block["type"] == "text"]
     return next((text for text in reversed(texts) if text.strip() and not text.startswith("<system-reminder>")), "")
 
 
 def _result(block):
-    content = block.get("content") or ""
-    if not isinstance(content, str):
-        content = "\n".join(part.get("text", f"[{part.get('type')}]") for part in content)
-    result = Result(content)
+    result = Result("\n".join(part.get("text", f"[{part.get('type')}]") for part in _blocks(block)))
     result.is_error = bool(block.get("is_error"))
     return result

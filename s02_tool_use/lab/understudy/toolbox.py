@@ -95,35 +95,32 @@ class Toolbox:
             schema = tool.get("input_schema", BUILT_IN.get(tool.get("type")))
             if schema is not None and choice.get("type") != "none" and choice.get("name") in (None, tool["name"]):
                 self.tools[tool["name"]] = {**tool, "input_schema": schema}
-        plain = {plain_name(name): name for name in reversed(self.tools)}
-        self._by_name = plain | {name: name for name in self.tools}
 
     def can(self, ability: str) -> bool:
         """True if a tool, or bash, can do it."""
-        values: dict[str, Any] = dict.fromkeys(("pattern", *ABILITIES[ability].values), "")
-        try:
-            self.call(ability, **values)
-        except Missing:
-            return False
-        return True
+        return any(self._calls(ability, dict.fromkeys(("pattern", *ABILITIES[ability].values), "")))
 
     def call(self, ability: str, **values: Any) -> Call:
         """The call that does it: to a tool for it, else to bash, if that is offered. Raises Missing."""
+        for call in self._calls(ability, values):
+            return call
+        raise Missing(ability)
+
+    def _calls(self, ability, values):
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
         for name in self.doing(ability):
             arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, asked)
             if arguments is not None:
-                return call_of(name, arguments)
-        if ability != "run" and self.can("run"):
-            return self.call("run", command=_in_bash(ability, values))
-        raise Missing(ability)
+                yield call_of(name, arguments)
+        if ability != "run":
+            yield from self._calls("run", {"command": _in_bash(ability, values)})
 
     def doing(self, ability: str) -> list[str]:
         """The tools that do it: those that are called so, then those that are said to."""
-        named = [self._by_name[name] for name in ABILITIES[ability].names if name in self._by_name]
         does = re.compile(DESCRIBED.get(ability, r"(?!)"), re.I | re.S)
         said = {name: f"{name.replace('_', ' ')}: {tool.get('description', '')}" for name, tool in self.tools.items()}
+        named = [name for name in self.tools if plain_name(name) in ABILITIES[ability].names]
         return named + [name for name in said if name not in named and does.search(said[name].partition(".")[0])]
 
     # Tools of the learner's
@@ -142,9 +139,9 @@ class Toolbox:
     def described(self, text: str) -> str | None:
         """The learner's tool whose description shares most words with a request: two at least, or None."""
         words = _words(text)
-        own = {name: _words(tool.get("description", "")) | _words(name) for name, tool in self.own_tools().items()}
-        best = max(own, key=lambda name: len(words & own[name]), default=None)
-        return best if best is not None and (len(words & own[best]) >= 2 or _words(best) & words) else None
+        own = {name: _words(f"{name} {tool.get('description', '')}") for name, tool in self.own_tools().items()}
+        best = max(own, key=lambda name: len(words & own[name]), default="")
+        return best if best and (len(words & own[best]) >= 2 or _words(best) & words) else None
 
     def filled(self, name: str, clause: Clause) -> tuple[Call, list[str]]:
         """The call of a tool with what a clause has for it, and the required arguments for which it has nothing."""
@@ -152,14 +149,15 @@ class Toolbox:
         arguments = arguments_for(schema, clause)
         return call_of(name, arguments), [name for name in schema.get("required") or [] if name not in arguments]
 
-    def forced(self, prompt: str, zh: bool) -> Call:
+    def forced(self, clause: Clause) -> Call:
         """The call when tool_choice demands one and no plan wants any, with whatever the prompt has for it."""
+        prompt = clause.raw
         name = self.named(prompt) or self.described(prompt) or next(iter(self.tools))
         schema = self.tools[name]["input_schema"]
-        arguments = arguments_for(schema, Clause(prompt, self, zh))
+        arguments = arguments_for(schema, clause)
         if name in self.doing("run"):  # the words of a prompt are not run as a program
             arguments, prompt = {}, f"echo {shlex.quote(prompt)}"
-        return call_of(name, fitting(schema, prompt) | arguments)
+        return call_of(name, fitting(schema, prompt, arguments))
 
 
 def plain_name(name: str) -> str:
@@ -193,13 +191,11 @@ def _arguments(schema, names_of, values):
     return arguments if set(schema.get("required") or []) <= arguments.keys() else None
 
 
-FILLER = re.compile(r"(a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|what|do|does|me|my|i|you|please|can)")
+FILLER = re.compile("a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|what|do|does|me|my|i|you|please|can")
 
 
 def _words(text):
     """The words of a text, lower case, without plural s and filler: how many files -> {many, count, file}."""
-    words = {word.lower() for word in re.findall(r"[A-Za-z]+|[\u4e00-\u9fff]", text.replace("_", " "))}
-    words = {
-        word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words if not FILLER.fullmatch(word)
-    }
-    return words | {"count"} if "many" in words or "number" in words else words
+    words = set(re.findall(r"[a-z]+|[\u4e00-\u9fff]", text.lower()))
+    counts = {"count"} if words & {"many", "number"} else set()
+    return {re.sub(r"(?<=...)s$", "", word) for word in words if not FILLER.fullmatch(word)} | counts

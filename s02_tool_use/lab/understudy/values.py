@@ -1,12 +1,14 @@
-"""Values for a schema that nobody here knows: the arguments of a tool, or the JSON that an answer is to be.
+"""Values for a schema: the arguments of a tool, or the JSON that an answer is to be.
 
 What a prompt says comes first; what it does not say, and the schema still asks for, is made up so that it fits.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
-from .prompt import Clause, quoted
+from ..api.schemas import load_jsonschema
+from .prompt import Clause
 
 CONTAINING = r"(?:\bcontain(?:s|ing)?|\bmatching|\bwith the (?:word|text)|包含)\s*(\S.*)"
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
@@ -14,21 +16,17 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 
 def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
     """The arguments that a clause has for a tool: file names, quotations, numbers, what follows a preposition."""
-    required = schema.get("required") or []
-    paths = list(clause.paths_or_known)
-    texts = [text for text in quoted(clause.text) if text not in paths]
-    numbers = NUMBER.findall(clause.text)
+    paths, numbers = list(clause.paths_or_known), NUMBER.findall(clause.text)
+    texts = [text for text in clause.quoted if text not in paths]
     arguments: dict[str, Any] = {}
-    value: Any
     for name, wanted in (schema.get("properties") or {}).items():
-        kind, value = kind_of(wanted), None
+        kind, needed, value = kind_of(wanted), name in (schema.get("required") or []), None
         if isinstance(wanted, dict) and "enum" in wanted:
             value = next((option for option in wanted["enum"] if str(option).lower() in clause.text.lower()), None)
         elif kind in ("integer", "number") and numbers:
-            value = float(numbers.pop(0))
-            value = int(value) if kind == "integer" or value.is_integer() else value
-        elif kind == "boolean" and name in required:
-            value = True
+            value = as_number(numbers.pop(0), kind)
+        elif kind == "boolean":
+            value = needed or None
         elif kind == "array":
             value = paths or texts or None
         elif kind == "string" and re.search(r"path|file", name):
@@ -37,11 +35,16 @@ def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
             value = texts.pop(0)
         elif kind == "string" and (text := clause.has(CONTAINING)):
             value = text[1].strip(" .?!")
-        elif kind == "string" and name in required:
+        elif kind == "string" and needed:
             value = thing_named(clause, name) or (paths.pop(0) if paths else None)
         if value is not None:
             arguments[name] = value
     return arguments
+
+
+def as_number(text: str, kind: str) -> float:
+    number = float(text)
+    return int(number) if kind == "integer" or number.is_integer() else number
 
 
 def kind_of(schema):
@@ -55,51 +58,54 @@ def thing_named(clause, name):
     text = clause.text.rstrip(" .?!。？！")
     own_name = rf"\b{re.escape(name)}\s*(?:of |is |to |=|:)?\s*(\S.*)"
     preposition = r"\b(?:in|of|for|at|from|about|to|named|called)\s+(?:the\s+)?(\S.*)"
-    match = re.search(own_name, text, re.I) or re.search(preposition, text, re.I)
-    if match:
-        return match[1].strip()
-    words = re.findall(r"[\w.@-]+", text)
-    return words[-1] if len(words) > 1 else None
+    last_word = r"(?<=[^\w.@-])([\w.@-]+)\W*$"
+    found = (re.search(pattern, text, re.I) for pattern in (own_name, preposition, last_word))
+    return next((match[1].strip() for match in found if match), None)
 
 
+MAX_FIXES, MAX_DEPTH = 500, 20  # a schema may ask for itself
 FORMATS = {"date": "2000-01-01", "time": "12:00:00Z", "date-time": "2000-01-01T12:00:00Z", "email": "a@example.com"}
-MAX_DEPTH = 20  # a schema may name itself
+FIXES: dict[str, Callable[[Any, Any], Any]] = {  # keyword -> what fits, from what does not and what the keyword wants
+    "const": lambda value, wanted: wanted,
+    "enum": lambda value, wanted: wanted[0],
+    "required": lambda value, wanted: dict.fromkeys(wanted) | value,
+    "minItems": lambda value, wanted: value + [None] * (wanted - len(value)),
+    "maxItems": lambda value, wanted: value[:wanted],
+    "minimum": lambda value, wanted: wanted,
+    "maximum": lambda value, wanted: wanted,
+    "exclusiveMinimum": lambda value, wanted: wanted + 1,
+    "exclusiveMaximum": lambda value, wanted: wanted - 1,
+    "minLength": lambda value, wanted: value.ljust(wanted, "."),
+    "maxLength": lambda value, wanted: value[:wanted],
+    "format": lambda value, wanted: FORMATS.get(wanted, value),
+}
 
 
-def fitting(schema: Any, text: str, root: Any = None, depth: int = 0) -> Any:
-    """A value that fits a JSON schema: `text` where a string is asked for, the first number in it for a number."""
-    root = root or schema
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
-        return text
+def fitting(schema: dict[str, Any], text: str, value: Any = None) -> Any:
+    """`value`, changed until it fits a JSON schema: with `text` for a string, and the first number in it for a number.
 
-    def inner(part: Any) -> Any:
-        return fitting(part, text, root, depth + 1)
+    A keyword that FIXES does not know may stay unsatisfied.
+    """
+    jsonschema = load_jsonschema()
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    whole = [value]
+    for _ in range(MAX_FIXES):
+        error = next(validator.iter_errors(whole[0]), None)
+        while error is not None and error.context:  # of several schemas the first is taken that allows a value
+            error = next((one for one in error.context if one.validator_value != "null"), error.context[0])
+        if error is None or error.validator not in ("type", *FIXES) or len(error.absolute_path) > MAX_DEPTH:
+            break
+        place, key = whole, 0
+        for step in error.absolute_path:
+            place, key = place[key], step
+        if error.validator == "type":
+            place[key] = of_type(kind_of(error.schema), text)
+        else:
+            place[key] = FIXES[error.validator](place[key], error.validator_value)
+    return whole[0]
 
-    if "$ref" in schema:
-        found = root
-        for name in schema["$ref"].split("/")[1:]:
-            found = found.get(name) if isinstance(found, dict) else None
-        return inner(found)
-    if "const" in schema or schema.get("enum"):
-        return schema["const"] if "const" in schema else schema["enum"][0]
-    options = [part for part in schema.get("anyOf") or schema.get("oneOf") or [] if kind_of(part) != "null"]
-    parts = [*options[:1], *(schema.get("allOf") or [])]
-    if parts:
-        rest = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}
-        return inner({key: value for part in [rest, *parts] for key, value in part.items()})
-    kind = kind_of(schema)
-    if kind == "object":
-        offered = schema.get("properties") or {}
-        return {name: inner(offered.get(name)) for name in schema.get("required") or []}
-    if kind == "array":
-        return [inner(schema.get("items")) for _ in range(schema.get("minItems", 0))]
+
+def of_type(kind: str, text: str) -> Any:
     if kind in ("integer", "number"):
-        number = float(next(iter(NUMBER.findall(text)), 1))
-        least = schema.get("minimum", schema.get("exclusiveMinimum", number - 1) + 1)
-        most = schema.get("maximum", schema.get("exclusiveMaximum", number + 1) - 1)
-        number = min(max(number, least), most)
-        return int(number) if kind == "integer" else number
-    if kind in ("boolean", "null"):
-        return True if kind == "boolean" else None
-    text = FORMATS.get(schema.get("format", ""), text)
-    return text.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength")]
+        return as_number(next(iter(NUMBER.findall(text)), "1"), kind)
+    return {"object": {}, "array": [], "boolean": True, "null": None}.get(kind, text)
