@@ -22,21 +22,25 @@ from ..show import page
 from . import record, trial
 
 
-class Block(SimpleNamespace):
-    """A content block as the SDK gives it: a ToolUseBlock or TextBlock with attributes, and no `block["id"]`."""
-
-    def __new__(cls, **fields):
-        name = "".join(word.title() for word in fields.get("type", "").split("_")) + "Block"
-        return super().__new__(type(name, (cls,), {}) if fields else cls)  # without fields: a copy is being made
+class Given(SimpleNamespace):
+    """Something that the SDK gives: it has attributes, no `given["id"]`, and can be dumped."""
 
     def __repr__(self):
         inside = ", ".join(f"{key}={shown(value)}" for key, value in vars(self).items() if key != "type")
         return f"{type(self).__name__}({inside})"
 
     def model_dump(self, **_):
-        return copy.deepcopy(vars(self))
+        return {k: v.model_dump() if isinstance(v, Given) else copy.deepcopy(v) for k, v in vars(self).items()}
 
     to_dict = model_dump
+
+
+class Block(Given):
+    """A content block: a ToolUseBlock or a TextBlock."""
+
+    def __new__(cls, **fields):
+        name = fields.get("type", "").title().replace("_", "") + "Block"
+        return super().__new__(type(name, (cls,), {}) if fields else cls)  # without fields: a copy is being made
 
 
 class Such:
@@ -119,19 +123,18 @@ class Exercise:
     def __call__(self, *yours: Any) -> "Verdict":
         """A function is called with each case; any other values are looked at as they are."""
         values = [value for value in yours if self.as_value or not callable(value)]
-        if not yours or any(map(is_unfilled, values)) or (self.untouched and self.untouched(*yours)):
-            return self._verdict([Line(prop.sentence, NOT_YET) for prop in self.properties])
         function = yours[0] if not values and len(yours) == 1 else None
-        if function is None and any(case != () for prop in self.properties for case in prop.cases):
-            line = Line("the check is given a function", WRONG, [("yours", shown(yours[0])), ("right", self.takes)])
-            return self._verdict([line])
-        given = function or (lambda: yours if len(yours) > 1 else yours[0])
-        try:
-            return self._verdict(_Trial(self, given, bool(function)).lines())
-        except KeyboardInterrupt as error:
-            raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
-
-    def _verdict(self, lines: list[Line]) -> "Verdict":
+        if not yours or any(map(is_unfilled, values)) or (self.untouched and self.untouched(*yours)):
+            lines = [Line(prop.sentence, NOT_YET) for prop in self.properties]
+        elif function is None and any(case != () for prop in self.properties for case in prop.cases):
+            details = [("yours", shown(yours[0])), ("right", self.takes)]
+            lines = [Line("the check is given a function", WRONG, details)]
+        else:
+            given = function or (lambda: yours if len(yours) > 1 else yours[0])
+            try:
+                lines = _Trial(self, given, bool(function)).lines()
+            except KeyboardInterrupt as error:
+                raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
         verdict = Verdict(self.name, lines)
         if verdict.passed:
             record.record(self.name)
@@ -232,7 +235,10 @@ def is_unfilled(value):
 
 def shown(value):
     """`value` on one line, in a form that repeats exactly: functions by name, no addresses, no path of this machine."""
-    return clean(_plain(value))
+    try:
+        return clean(_plain(value))
+    except Exception:  # a learner's class may have a broken __repr__, and a list may hold itself
+        return f"<{type(value).__name__}>"
 
 
 def _plain(value):
@@ -244,10 +250,7 @@ def _plain(value):
         return "(" + ", ".join(map(_plain, value)) + (",)" if len(value) == 1 else ")")
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
-    try:
-        return repr(value)
-    except Exception:  # a learner's class may have a broken __repr__
-        return f"<{type(value).__name__}>"
+    return repr(value)
 
 
 def clean(text, limit=400):

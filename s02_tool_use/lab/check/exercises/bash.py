@@ -3,7 +3,7 @@
 import sys
 
 from ..exercise import Block, Such, exercise, text_with
-from .parts import at, call, each, gives, holds, quiz, string_that, text
+from .parts import at, call, each, gives, holds, quiz, right_answer, string_that, text
 
 REPLIES = [  # contents as a model gives them, for the question why it stopped
     [text("I will look at the folder first."), call(1)],
@@ -27,63 +27,52 @@ ID = (3, "It carries the id of the call")
 
 @exercise("my_tool_result(block, output), a function that returns the dict which answers the tool_use block")
 def tool_result():
+    @right_answer
+    def same(block, output):
+        return {"type": "tool_result", "tool_use_id": block.id, "content": output}
+
     def more_keys(result, *_):
         return sorted(set(result) - {"type", "tool_use_id", "content", "is_error"})
 
-    def id_of(block, output):
-        return block.id
-
     first, second = (LS, "README.md"), (CAT, "A tea shop")
     outputs = [first, (LS, ""), (LS, "  two\nlines\n")]
-    yield holds("its type is tool_result", RESULT)([first], "tool_result", at("type"))
-    yield holds("its tool_use_id is the id of the call that it answers", ID)([first, second], id_of, at("tool_use_id"))
-    yield holds("its content is the output, as it came", ID)(outputs, lambda block, output: output, at("content"))
-    yield holds("it has no other keys, which the API would refuse", RESULT)([first], [], more_keys)
+    yield same("its type is tool_result", RESULT)([first], at("type"))
+    yield same("its tool_use_id is the id of the call that it answers", ID)([first, second], at("tool_use_id"))
+    yield same("its content is the output, as it came", ID)(outputs, at("content"))
+    yield same("it has no other keys, which the API would refuse", RESULT)([first], more_keys)
 
 
 def output_of(block):
     return "output of " + block.input["command"]
 
 
-def _calls(content):
-    return [block for block in content if block.type == "tool_use"]
-
-
-def _ids(content, run):
-    return [block.id for block in _calls(content)]
-
-
-def _in_results(key):
-    return lambda message, *_: [block[key] for block in message["content"] if block["type"] == "tool_result"]
-
-
-def _ran(yours, content, run):
-    """The ids of the blocks for which `run` was called."""
-    ran = []
-    yours(content, lambda block: ran.append(block.id) or run(block))
-    return ran
-
-
 @exercise("my_answers_to(content, run), a function that returns one message with the results of all calls")
 def answer_all():
-    def outputs(content, run):
-        return [run(block) for block in _calls(content)]
+    @right_answer
+    def same(content, run):
+        calls = [block for block in content if block.type == "tool_use"]
+        results = [{"type": "tool_result", "tool_use_id": block.id, "content": run(block)} for block in calls]
+        return {"role": "user", "content": results}
 
-    def results(content, run):
-        return ["tool_result"] * len(_calls(content))
+    def in_results(key):
+        return lambda message, *_: [block[key] for block in message["content"] if block["type"] == "tool_result"]
 
     def types(message, *_):
         return [block["type"] for block in message["content"]]
 
+    def ran(yours, content, run):
+        """The ids of the blocks for which `run` was called."""
+        ids = []
+        yours(content, lambda block: ids.append(block.id) or run(block))
+        return ids
+
     one, two, last = ((content, output_of) for content in ([LS], [WORDS, LS, CAT], [LS, CAT, WORDS]))
     every = (4, "So: an answer for every call")
-    yield holds("it is one user message", ID)([one, two], "user", at("role"))
-    yield holds("every call has its result, in the order of the calls", every)(
-        [one, two], _ids, _in_results("tool_use_id")
-    )
-    yield holds("each result holds what run gave for that call", ID)([one, two], outputs, _in_results("content"))
-    yield holds("nothing but results is in it: a text block needs no answer", every)([two, last], results, types)
-    yield holds("each call is run once", every)([one, two], _ids, run=_ran)
+    yield same("it is one user message", ID)([one, two], at("role"))
+    yield same("every call has its result, in the order of the calls", every)([one, two], in_results("tool_use_id"))
+    yield same("each result holds what run gave for that call", ID)([one, two], in_results("content"))
+    yield same("nothing but results is in it: a text block needs no answer", every)([two, last], types)
+    yield same("each call is run once", every)([one, two], run=ran)
 
 
 WINDOWS = sys.platform == "win32"

@@ -1,6 +1,6 @@
 """The exercises of 02: run any tool without ever raising, write a schema, add a tool."""
 
-from ..exercise import Block, Property, Such, exercise, text_with
+from ..exercise import Block, Such, exercise, text_with
 from .parts import (
     api_says_of,
     are_the_packages,
@@ -33,21 +33,11 @@ def run_tool():
     def asks(name, **arguments):
         return Block(**call(7, name) | {"input": arguments}), {"shout": shout, "label": label, "price": price}
 
-    def error(sentence, case, named):
-        right = Such(
+    def error(named):
+        return Such(
             f"'is_error': True, and a content with {named!r} in it",
             lambda result: result.get("is_error") is True and named in str(result.get("content")),
         )
-        return Property(sentence, tells, [case], right)
-
-    def marked(result, *_):
-        return result.get("is_error", False)
-
-    def output(block, handlers):
-        return handlers[block.name](**block.input)
-
-    def head(block, handlers):
-        return "tool_result", block.id
 
     def with_and_without(yours, block, handlers):
         """What is said of one call, with the tool in the map and without it; the names in it are left out."""
@@ -61,19 +51,22 @@ def run_tool():
     tells, order = (3, "The result has the call's id"), (3, "This is how. Notice the order")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
     different = Such("two different strings", lambda said: said[0] != said[1])
+    call_seven = ("tool_result", fine[0].id)
     yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
-        [fine, swapped], output, at("content")
+        [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), at("content")
     )
-    yield holds("a good result is not marked as an error", tells)([fine], unmarked, marked)
-    yield error("an unknown tool is an error that names the tool", unknown, "whisper")
-    yield error("a missing argument is an error that names it", missing, "text")
-    yield error("an argument too many is an error that names it", extra, "size")
-    yield error("a handler that fails is an error that says why", fails, "oolong")
+    yield holds("a good result is not marked as an error", tells)(
+        [fine], unmarked, lambda result, *_: result.get("is_error", False)
+    )
+    yield holds("an unknown tool is an error that names the tool", tells)([unknown], error("whisper"))
+    yield holds("a missing argument is an error that names it", tells)([missing], error("text"))
+    yield holds("an argument too many is an error that names it", tells)([extra], error("size"))
+    yield holds("a handler that fails is an error that says why", tells)([fails], error("oolong"))
     yield holds("a KeyError inside a handler is not reported as an unknown tool", order)(
         [fails], different, run=with_and_without
     )
     yield holds("whatever happens, it returns a tool_result with the id of the call", tells)(
-        [fine, unknown, missing, extra, fails], head, lambda result, *_: (result["type"], result["tool_use_id"])
+        [fine, unknown, missing, extra, fails], call_seven, lambda result, *_: (result["type"], result["tool_use_id"])
     )
 
 

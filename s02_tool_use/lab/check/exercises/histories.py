@@ -1,8 +1,8 @@
 """The exercises of 05: results first, neighbours merged, an answer for each call that has none."""
 
 from ...conversation import api_says, calls
-from ..exercise import Property, Such, exercise
-from .parts import assistant, call, each, holds, result, row, text, untouched, user
+from ..exercise import Such, exercise
+from .parts import assistant, call, each, holds, result, rows_of, text, untouched, user
 
 IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.com/tea.png"}}
 LATE = [text("Hurry up."), result(1)]
@@ -71,19 +71,16 @@ def _turns(messages, *_):
 
 @exercise("my_merge(messages), a function that returns a new list in which no two neighbours have the same role")
 def merge():
-    def merges(sentence, *cases):
-        return Property(sentence, read, each(*cases), _turns, _shape)
-
-    read = (4, "Pass 3 makes one message of neighbours")
+    merges, read = rows_of(_turns, _shape), (4, "Pass 3 makes one message of neighbours")
     two, both, rest = [WAIT, COUNT], [FIRST, SECOND], [FIRST, COUNT]
     looked = [user("List."), assistant("I will look."), assistant([call(1)]), FIRST]
     talk = [user("Hello."), assistant("Hi."), user("List the files.")]
-    yield merges("two results in two messages become one message", both)
-    yield merges("a string counts as one text block", two, rest, rest[::-1])
-    yield merges("three in a row become one as well", [*two, user([text("Please.")])], [user("One."), *both])
-    yield merges("the assistant's neighbours are merged too", looked)
-    yield merges("what changes sides each time stays as it is", talk[:1], talk)
-    yield merges("an empty list gives an empty list", [])
+    yield merges("two results in two messages become one message", read)(both)
+    yield merges("a string counts as one text block", read)(two, rest, rest[::-1])
+    yield merges("three in a row become one as well", read)([*two, user([text("Please.")])], [user("One."), *both])
+    yield merges("the assistant's neighbours are merged too", read)(looked)
+    yield merges("what changes sides each time stays as it is", read)(talk[:1], talk)
+    yield merges("an empty list gives an empty list", read)([])
     yield untouched(read, rest, two, both)
 
 
@@ -120,9 +117,6 @@ def _without_added(mine, given):
 
 @exercise("my_answer_orphans(messages), a function that returns a new list in which each call has a result")
 def orphans():
-    def placeholder(given):
-        return [result(1, "(cancelled)", is_error=True)]
-
     def called(given):
         return sorted({block["id"] for block in calls(given)})
 
@@ -132,17 +126,14 @@ def orphans():
     def answered_once(mine, given):
         return sorted(set(answered(mine, given)))
 
-    @row
-    def accepted(sentence, read, *cases):
-        """What the API says to the learner's list. Each case ends with the user: another end is refused for that."""
-        return Property(sentence, read, each(*cases), "accepted", lambda mine, given: api_says(mine))
-
+    # What the API says to the learner's list. Each case ends with the user: another end is refused for that.
+    accepted = rows_of("accepted", lambda mine, given: api_says(mine))
     answer, later = (4, "Pass 2 answers every call"), (2, "The result is there, and the request is still refused")
     before_text = (1, "In the second there is a result, but the user's text comes before it")
     twice = (4, "The opposite mistake is as bad")
     several, done = each(NEITHER, ONE_OF_TWO, AGAIN), each(ANSWERED, ONE_OF_TWO, SPLIT, FINE)
     yield holds("a call without a result gets one: (cancelled), and is_error: True", answer)(
-        each(AT_END), placeholder, _added
+        each(AT_END), [result(1, "(cancelled)", is_error=True)], _added
     )
     yield accepted("it stands right after the call, however long ago that was", later)(LONG_AGO)
     yield accepted("it stands before the text of the user's message", before_text)(THEN_TEXT, THEN_BLOCKS)

@@ -3,8 +3,8 @@
 from functools import partial
 
 from ...conversation import api_says, blocks, calls
-from ..exercise import Property, Such, exercise
-from .parts import answer_to, assistant, call, each, fact, is_open, result, row, text, untouched, user
+from ..exercise import Such, exercise
+from .parts import answer_to, assistant, call, fact, is_open, result, rows_of, text, untouched, user
 
 WORDS = ("missing", "late", "order", "id", "twice")
 BROKEN = [  # three runs, as programs have left them: the next request with each list is refused
@@ -100,10 +100,7 @@ def _pairs(messages):
 
 @exercise("my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result")
 def pairs():
-    @row
-    def paired(sentence, read, *cases):
-        return Property(sentence, read, each(*cases), _pairs, lambda mine, *_: dict(mine))
-
+    paired = rows_of(_pairs, lambda mine, *_: dict(mine))
     by_id, no_result = (1, "The id is what joins a call and its result"), (4, "Some calls have no result")
     kinds = (4, "The content of a result is a string, or a list of blocks")
     yield paired("a call and its result become one entry", by_id)([user(text("List.")), *ONE[1:]])

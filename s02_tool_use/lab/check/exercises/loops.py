@@ -3,13 +3,12 @@
 import contextlib
 import io
 import json
-from dataclasses import asdict, dataclass, field
 
 from ....dispatch import TOOLS
 from ...client.endpoint import connect
 from ...conversation import api_says, blocks, plain
-from ..exercise import Property, Such, exercise
-from .parts import call, each, holds, row, string_that, user
+from ..exercise import Given, Property, Such, exercise
+from .parts import call, each, right_answer, row, rows_of, string_that, user
 
 MOST_TURNS = 10
 PATIENCE = 25  # requests after which the script is used up, and a loop without a limit gets a 400
@@ -150,62 +149,41 @@ def loop():
     )
 
 
-class Dumped:
-    def model_dump(self, **_):
-        return asdict(self)
-
-    to_dict = model_dump
+class Usage(Given):
+    pass
 
 
-@dataclass
-class Usage(Dumped):
-    input_tokens: int
-    output_tokens: int
-
-
-@dataclass
-class Message(Dumped):
-    """A reply with nothing but its usage. As with the SDK's own, parts can be dumped."""
-
-    usage: Usage
-    type: str = field(default="message", repr=False)
+class Message(Given):
+    """A reply with nothing but its usage."""
 
 
 @exercise("my_usage(replies), a function that returns (input tokens, output tokens) of all replies together")
 def usage():
+    @right_answer
+    def same(replies):
+        return tuple(sum(getattr(reply.usage, name) for reply in replies) for name in ("input_tokens", "output_tokens"))
+
     def pair(result, _):
         return tuple(result)
 
-    def used(replies):
-        return sum(reply.usage.input_tokens for reply in replies)
-
-    def written(replies):
-        return sum(reply.usage.output_tokens for reply in replies)
-
-    sent = (5, "Each request carries the whole list")
-    three = [Message(Usage(400, 20)), Message(Usage(450, 35)), Message(Usage(520, 10))]
+    sent, tokens = (5, "Each request carries the whole list"), [(400, 20), (450, 35), (520, 10)]
+    three = [Message(type="message", usage=Usage(input_tokens=read, output_tokens=made)) for read, made in tokens]
     several = each(three[:2], three)
-    yield holds("one reply: what it says", sent)(each(three[:1]), (400, 20), pair)
-    yield holds("the input of every request counts, not only of the last", sent)(
-        several, used, lambda result, _: tuple(result)[0]
+    yield same("one reply: what it says", sent)(each(three[:1]), pair)
+    yield same("the input of every request counts, not only of the last", sent)(
+        several, lambda result, _: tuple(result)[0]
     )
-    yield holds("so does the output", sent)(several, written, lambda result, _: tuple(result)[1])
-    yield holds("no reply: nothing was used", sent)(each([]), (0, 0), pair)
+    yield same("so does the output", sent)(several, lambda result, _: tuple(result)[1])
+    yield same("no reply: nothing was used", sent)(each([]), pair)
 
 
 @exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a text")
 def approve():
-    @row
-    def may(sentence, read, *calls):
-        return Property(sentence, read, each(*calls), Such("True", lambda verdict: verdict is True))
-
-    @row
-    def may_not(sentence, read, *calls):
-        return Property(sentence, read, each(*calls), string_that("a reason, as a string"))
-
     def bash(*commands):
         return [call(1, command=command) for command in commands]
 
+    may = rows_of(Such("True", lambda verdict: verdict is True))
+    may_not = rows_of(string_that("a reason, as a string"))
     allow, deny = (4, "An **allow-list** names what may run"), (4, "The list knows three spellings")
     odd = (4, "And what it cannot read, it refuses")
     look = "ls, cat README.md, ls -l data, wc -l orders.py, grep -n total orders.py, head -n 5 orders.py"

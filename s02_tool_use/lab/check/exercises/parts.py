@@ -19,6 +19,23 @@ def row(make):
 holds = row(Property)
 
 
+def rows_of(right, see=None, run=None):
+    """Makes rows that differ in their cases alone: `rows_of(right, see, run)(sentence, read)(case, case ...)`."""
+    return row(lambda sentence, read, *cases: Property(sentence, read, each(*cases), right, see, run))
+
+
+def right_answer(answer):
+    """Makes rows whose right results are those of `answer`; written as a decorator: `same(sentence, read)(cases)`."""
+
+    def right(see, run, *args):
+        made = run(answer, *args) if run else answer(*args)
+        return see(made, *args) if see else made
+
+    return row(
+        lambda said, read, cases, see=None, run=None: Property(said, read, cases, partial(right, see, run), see, run)
+    )
+
+
 @row
 def fact(sentence, read, right, see=None, run=None):
     """A property of a value, or of what a function without arguments gives."""
@@ -36,8 +53,8 @@ def gives(sentence, read, *rows, see=None, run=None):
 
 
 def each(*inputs):
-    """Cases of one argument each."""
-    return [(given,) for given in inputs]
+    """Cases: a tuple is one, anything else is the only argument of one."""
+    return [given if isinstance(given, tuple) else (given,) for given in inputs]
 
 
 def at(*keys):
@@ -110,9 +127,7 @@ def refusing(yours, *args):
 A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
 
 
-@row
-def refused(sentence, read, *cases, run=refusing):
-    return Property(sentence, read, list(cases), A_REFUSAL, run=run)
+refused = rows_of(A_REFUSAL, run=refusing)
 
 
 # ---- answers to questions

@@ -4,12 +4,13 @@ Each case runs in an escape room like the notebook's, with a few files more.
 """
 
 import os
+from functools import partial
 from pathlib import Path
 
 from ....workspace import workdir
 from ...rooms import build_room
 from ..exercise import Such, exercise
-from .parts import gives, quiz, refused, refusing, row
+from .parts import A_REFUSAL, gives, quiz, refusing, row, rows_of
 
 FOLLOW = (2, "Follow everything, dots and links, to the real place")
 ABSOLUTE = (1, "When the right side of `/` is absolute")
@@ -88,10 +89,8 @@ def safe_path():
 
     @row
     def stopped(sentence, read, *paths, root=ROOT):
-        def in_the_room(yours, *args):
-            return refusing(_in_the_room, yours, *args)
-
-        return refused(sentence, read)(*((root, p) for p in paths), run=in_the_room)
+        rows = rows_of(A_REFUSAL, run=partial(refusing, _in_the_room))
+        return rows(sentence, read)(*((root, p) for p in paths))
 
     neighbour = (1, "The name `work-evil` begins with `work`")
     link = (1, "`link.txt` lies in the workspace, and its target does not")
