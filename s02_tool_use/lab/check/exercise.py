@@ -43,14 +43,22 @@ class Block(Given):
         return super().__new__(type(name, (cls,), {}) if fields else cls)  # without fields: a copy is being made
 
 
-class Such:
-    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
+class Named:
+    """Anything that a verdict shows as `text`, whatever else it holds."""
 
-    def __init__(self, text: str, holds: Callable[[Any], object]) -> None:
-        self.text, self.holds = text, holds
+    def __init__(self, text: str, **fields: Any) -> None:
+        vars(self).update(text=text, **fields)
 
     def __repr__(self):
         return self.text
+
+
+class Such(Named):
+    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
+
+    def __init__(self, text: str, holds: Callable[[Any], object]) -> None:
+        super().__init__(text)
+        self.holds = holds
 
     def __eq__(self, value: object) -> bool:
         return bool(self.holds(value))
@@ -236,21 +244,18 @@ def is_unfilled(value):
 def shown(value):
     """`value` on one line, in a form that repeats exactly: functions by name, no addresses, no path of this machine."""
     try:
-        return clean(_plain(value))
+        return clean(repr(_plain(value)))
     except Exception:  # a learner's class may have a broken __repr__, and a list may hold itself
         return f"<{type(value).__name__}>"
 
 
 def _plain(value):
+    """The same with a name in the place of each function."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_plain(key)}: {_plain(item)}" for key, item in value.items()) + "}"
-    if type(value) is list:
-        return "[" + ", ".join(map(_plain, value)) + "]"
-    if type(value) is tuple:
-        return "(" + ", ".join(map(_plain, value)) + (",)" if len(value) == 1 else ")")
-    if callable(value) and hasattr(value, "__name__"):
-        return value.__name__
-    return repr(value)
+        return {key: _plain(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return Named(value.__name__) if callable(value) and hasattr(value, "__name__") else value
 
 
 def clean(text, limit=400):

@@ -6,7 +6,6 @@ It is no sandbox: the code is the reader's own and runs in the reader's own proc
 import contextlib
 import ctypes
 import io
-import linecache
 import os
 import sysconfig
 import tempfile
@@ -108,15 +107,12 @@ def own_line(error: BaseException, function: Callable) -> str:
 
     A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
     """
-    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = traceback.extract_tb(error.__traceback__)
     code = getattr(function, "__code__", None)
     if code is not None:
-        places.insert(0, (code.co_filename, code.co_firstlineno))
-    mine = [place for place in places if _is_learners(place[0])]
-    if not mine:
-        return ""
-    text = linecache.getline(*mine[-1]).strip()
-    return f"line {mine[-1][1]}: {text}" if text else f"line {mine[-1][1]}"
+        frames.insert(0, traceback.FrameSummary(code.co_filename, code.co_firstlineno, code.co_name))
+    mine = [frame for frame in frames if _is_learners(frame.filename)]
+    return f"line {mine[-1].lineno}: {mine[-1].line}".removesuffix(": ") if mine else ""
 
 
 def _is_learners(file):
@@ -169,8 +165,7 @@ def temporary_workspace(files: Mapping[str, str] | Iterable[tuple[str, str]] = (
         try:
             yield root
         finally:
-            if os.getcwd() != before:
-                os.chdir(before)
+            os.chdir(before)
 
 
 def _go_to(folder: Path) -> None:

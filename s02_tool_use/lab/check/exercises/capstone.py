@@ -6,28 +6,13 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 from .... import workspace
 from ....loop import agent_loop
 from ...client.endpoint import connect
-from ..exercise import Property, Such, exercise
-from .parts import (
-    Raised,
-    api_says_of,
-    are_the_packages,
-    each,
-    fact,
-    gives,
-    has_number,
-    holds_one_more,
-    leaves_the_package_alone,
-    refusing,
-    row,
-    string_that,
-    tool_result,
-    user,
-)
+from ..exercise import Such, exercise
+from .parts import Raised, at, each, fact, gives, has_number, refusing, row, string_that, user
+from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
 # ---- the workspace of grep: `work` in the temporary folder, so that something lies outside of it
 
@@ -96,17 +81,16 @@ def grep():
         return gives(sentence, read)(*rows, see=see, run=_in_the_shop(extra))
 
     @row
-    def refuses(sentence, read, cases, words, extra=None):
-        """words: what makes of a case the words of which the ToolError has at least one."""
+    def refuses(sentence, read, cases, *words, extra=None):
+        """The ToolError has the argument that is wrong, the last one, or one of the other words in it."""
+        run = _in_the_shop(extra, refusing)
+        return gives(sentence, read)(*((*case, error(case[-1], *words)) for case in cases), run=run)
 
-        def right(*args):
-            named = words(*args)
-            return Such(
-                f"a ToolError that says what is wrong, with {named[0]!r} in it",
-                lambda value: isinstance(value, Raised) and any(word in value.text for word in named),
-            )
-
-        return Property(sentence, read, cases, right, run=_in_the_shop(extra, refusing))
+    def error(*words):
+        return Such(
+            f"a ToolError that says what is wrong, with {words[0]!r} in it",
+            lambda value: isinstance(value, Raised) and any(word in value.text for word in words),
+        )
 
     def lines(result, *_):
         return [f"{file}:{line}: {text}" for file, line, text in _found(result)]
@@ -151,16 +135,13 @@ def grep():
         ("Matcha", no_match), ("SENCHA", no_match), see=None
     )
     yield refuses("a pattern that is no regular expression is a ToolError that says what is wrong", written)(
-        each("total(", "[a-"), lambda pattern: (pattern, "missing", "unterminated", "position")
+        each("total(", "[a-"), "missing", "unterminated", "position"
     )
     yield refuses("a path that is not there is a ToolError, and not 'no matches'", refusal)(
-        [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")],
-        lambda pattern, path: (path, Path(path).name, "exist", "not found", "no such"),
+        [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")], "no_such", "exist", "not found", "no such"
     )
     yield refuses("a path outside is a ToolError", outside)(
-        [("SECRET", path) for path in ("..", "../secret.txt", *links)],
-        lambda pattern, path: (path, "outside", "workspace"),
-        links,
+        [("SECRET", path) for path in ("..", "../secret.txt", *links)], "outside", "workspace", extra=links
     )
     yield finds("nothing outside is searched", outside)(("SECRET", no_match), see=None, extra=links)
     yield finds("a file that is not UTF-8 is searched all the same", (2, "And one file in an old encoding ended it"))(
@@ -246,10 +227,10 @@ def grep_tool():
     yield fact("the model is told that pattern is a regular expression", schema)(regex, tool)
     yield fact("the API accepts the tools", schema)("accepted", lambda both: api_says_of(both[0]))
     yield fact("run_tool runs it: 'tea' stands in line 1 of notes.txt", parts)(
-        match, run=lambda yours: tool_result(yours, "grep", pattern="tea", path=".")["content"]
+        match, at("content"), calling("grep", pattern="tea", path=".")
     )
     yield fact("a pattern that is no regular expression comes back as is_error", learns)(
-        error, run=lambda yours: tool_result(yours, "grep", pattern="tea(")
+        error, run=calling("grep", pattern="tea(")
     )
     yield leaves_the_package_alone(copy)
     yield fact("an agent calls it and gets the match", copy)(match, run=lambda yours: _agent_gets(*yours()))

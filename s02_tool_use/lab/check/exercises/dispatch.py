@@ -1,18 +1,8 @@
 """The exercises of 02: run any tool without ever raising, write a schema, add a tool."""
 
 from ..exercise import Block, Such, exercise, text_with
-from .parts import (
-    api_says_of,
-    are_the_packages,
-    at,
-    call,
-    fact,
-    holds,
-    holds_one_more,
-    leaves_the_package_alone,
-    string_that,
-    tool_result,
-)
+from .parts import at, call, fact, holds, string_that
+from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
 
 # The handlers of run_tool, out here because a TypeError names where a function was defined.
@@ -94,14 +84,12 @@ def schema():
     untouched=are_the_packages,
 )
 def added_tool():
-    def counted(yours):
-        return tool_result(yours, "count_lines", path="notes.txt", pattern="tea")["content"]
-
-    def was_read(yours):
-        return tool_result(yours, "read_file", path="notes.txt")["content"]
-
     copies, loop = (5, "The two new names are copies"), (5, "The loop did not change")
     yield from holds_one_more("your", "count_lines", copies, (2, "No branch, no argument picked out by hand"))
-    yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop)(text_with("2"), run=counted)
-    yield fact("the old ones still work: read_file reads notes.txt", loop)(text_with("black tea"), run=was_read)
+    yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop)(
+        text_with("2"), at("content"), calling("count_lines", path="notes.txt", pattern="tea")
+    )
+    yield fact("the old ones still work: read_file reads notes.txt", loop)(
+        text_with("black tea"), at("content"), calling("read_file", path="notes.txt")
+    )
     yield leaves_the_package_alone(copies)

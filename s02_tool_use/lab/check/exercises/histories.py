@@ -1,5 +1,8 @@
 """The exercises of 05: results first, neighbours merged, an answer for each call that has none."""
 
+import itertools
+import operator
+
 from ...conversation import api_says, calls
 from ..exercise import Such, exercise
 from .parts import assistant, call, each, holds, result, rows_of, text, untouched, user
@@ -60,13 +63,9 @@ def _shape(messages, *_):
 
 def _turns(messages, *_):
     """(role, blocks) of each turn: what the API makes of the list. Empty messages are none."""
-    turns = []
-    for role, content in _shape(messages):
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(content)
-        elif content:
-            turns.append((role, list(content)))
-    return turns
+    filled = [message for message in _shape(messages) if message[1]]
+    turns = itertools.groupby(filled, key=operator.itemgetter(0))
+    return [(role, [block for _, content in turn for block in content]) for role, turn in turns]
 
 
 @exercise("my_merge(messages), a function that returns a new list in which no two neighbours have the same role")
@@ -123,9 +122,6 @@ def orphans():
     def answered(mine, given):
         return sorted(_ids(_blocks(mine)))
 
-    def answered_once(mine, given):
-        return sorted(set(answered(mine, given)))
-
     # What the API says to the learner's list. Each case ends with the user: another end is refused for that.
     accepted = rows_of("accepted", lambda mine, given: api_says(mine))
     answer, later = (4, "Pass 2 answers every call"), (2, "The result is there, and the request is still refused")
@@ -137,7 +133,9 @@ def orphans():
     )
     yield accepted("it stands right after the call, however long ago that was", later)(LONG_AGO)
     yield accepted("it stands before the text of the user's message", before_text)(THEN_TEXT, THEN_BLOCKS)
-    yield holds("of several calls, each gets its own", answer)(several, called, answered_once)
+    yield holds("of several calls, each gets its own", answer)(
+        several, called, lambda mine, given: sorted(set(answered(mine, given)))
+    )
     yield holds("a call that has its result gets no second one, in whichever message it is", twice)(
         done, called, answered
     )

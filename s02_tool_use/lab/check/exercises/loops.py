@@ -7,24 +7,21 @@ import json
 from ....dispatch import TOOLS
 from ...client.endpoint import connect
 from ...conversation import api_says, blocks, plain
-from ..exercise import Given, Property, Such, exercise
+from ..exercise import Given, Named, Property, Such, exercise
 from .parts import call, each, right_answer, row, rows_of, string_that, user
 
 MOST_TURNS = 10
 PATIENCE = 25  # requests after which the script is used up, and a loop without a limit gets a 400
 
 
-class Model:
+class Model(Named):
     """What a scripted model does: its lines, and the words in which a learner reads them."""
 
     def __init__(self, about, *lines, for_ever=False):
-        self.about, self.lines, self.for_ever = about, lines, for_ever
+        super().__init__(f"<a model that {about}>", lines=lines, for_ever=for_ever)
         content = lines[0]["content"] if isinstance(lines[0], dict) else lines[0]
         calls = [block for block in content if isinstance(block, dict)]
         self.ids = [f"toolu_{number:02}" for number, _ in enumerate(calls, 1)]  # that those of the first reply get
-
-    def __repr__(self):
-        return f"<a model that {self.about}>"
 
     def script(self, requests):
         """A script for `connect` that puts each request into `requests`."""
@@ -149,12 +146,10 @@ def loop():
     )
 
 
-class Usage(Given):
-    pass
+class Usage(Given): ...
 
 
-class Message(Given):
-    """A reply with nothing but its usage."""
+class Message(Given): ...  # a reply with nothing but its usage
 
 
 @exercise("my_usage(replies), a function that returns (input tokens, output tokens) of all replies together")

@@ -1,12 +1,10 @@
-"""What several exercises are made of: cases, messages, a refusal as a value, a list of answers, a table of tools."""
+"""What several exercises are made of: cases, messages, a refusal as a value, a list of answers."""
 
 import operator
 import re
 from functools import partial, reduce
 
-from .... import dispatch
-from ...api.rules import validate
-from ..exercise import Exercise, Property, Such
+from ..exercise import Exercise, Named, Property, Such
 
 # ---- rows: what must hold and where to read it, then how it is tried
 
@@ -106,14 +104,8 @@ def untouched(read, *given):
 # ---- refusals
 
 
-class Raised:
+class Raised(Named):
     """A ValueError that a function raised, as a value that can be compared."""
-
-    def __init__(self, error):
-        self.text = str(error)
-
-    def __repr__(self):
-        return f"ValueError: {self.text}"
 
 
 def refusing(yours, *args):
@@ -121,7 +113,7 @@ def refusing(yours, *args):
     try:
         return yours(*args)
     except ValueError as error:
-        return Raised(error)
+        return Raised(f"ValueError: {error}")
 
 
 A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
@@ -155,41 +147,3 @@ def quiz(takes):
 def is_open(answers):
     """True for answers of which none is given."""
     return not answers or all(answer in (None, "", ...) for answer in answers)
-
-
-# ---- tools
-
-OWN = ["bash", "edit_file", "glob", "read_file", "write_file"]
-
-
-def names(tools):
-    return sorted(tool["name"] for tool in tools)
-
-
-def api_says_of(tools):
-    """What the API says to a request that offers these tools."""
-    problem = validate({"model": "any", "max_tokens": 1, "messages": [user("Hi")], "tools": tools})
-    return "accepted" if problem is None else problem.message
-
-
-def tool_result(yours, name, **arguments):
-    """The result of a call with the handlers in `yours`, a function that gives (tools, handlers)."""
-    return dispatch.run_tool(call(1, name, **arguments), yours()[1])
-
-
-def are_the_packages(tools, handlers=None):
-    """Whether nothing was added yet."""
-    return tools is dispatch.TOOLS and names(tools) == OWN
-
-
-def holds_one_more(mine, new, copies, handler):
-    """The properties of (tools, handlers) to which one tool was added; `copies`, `handler`: where to read."""
-    every, each_once = sorted([*OWN, new]), f"{mine}_tools holds the package's five and {new}, each once"
-    yield fact(each_once, copies)(every, lambda both: names(both[0]))
-    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler)(every, lambda b: sorted(b[1]))
-
-
-def leaves_the_package_alone(copies):
-    return fact("the package's own TOOLS and TOOL_HANDLERS are as they were (if not: restart the kernel)", copies)(
-        (OWN, OWN), run=lambda yours: yours() and (names(dispatch.TOOLS), sorted(dispatch.TOOL_HANDLERS))
-    )

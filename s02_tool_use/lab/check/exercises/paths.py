@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ....workspace import workdir
 from ...rooms import build_room
-from ..exercise import Such, exercise
+from ..exercise import Named, Such, exercise
 from .parts import A_REFUSAL, gives, quiz, refusing, row, rows_of
 
 FOLLOW = (2, "Follow everything, dots and links, to the real place")
@@ -45,18 +45,9 @@ MORE = ("work/assam.txt", "work/ceylon.txt", "work/oolong.txt", "work/sub/keemun
 LINKS = os.name != "nt"  # Windows makes links for the few who may: there the properties about them are left out
 
 
-class _Spot:
-    """Stands in a case for a place in the room, until that is built: its name is what a verdict shows."""
-
-    def __init__(self, name, folder):
-        self.name, self.folder = name, folder
-
-    def __repr__(self):
-        return self.name
-
-
-ROOT, ALIAS = _Spot("root", "base/work"), _Spot("link_to_root", "alias")
-OUTSIDE = _Spot("'/.../base/*.txt'", "base/*.txt")
+# They stand in a case for a place in the room, until that is built.
+ROOT, ALIAS = Named("root", folder="base/work"), Named("link_to_root", folder="alias")
+OUTSIDE = Named("'/.../base/*.txt'", folder="base/*.txt")
 
 
 def _in_the_room(yours, root, what):
@@ -72,7 +63,7 @@ def _in_the_room(yours, root, what):
             # Not inside base: a second way back into the workspace would give ** 2 ** 40 ways to go.
             (folder / "alias").symlink_to("base/work")
             (base / "work/todo").symlink_to("sub/keemun.txt")
-    return yours(folder / root.folder, str(folder / what.folder) if isinstance(what, _Spot) else what)
+    return yours(folder / root.folder, str(folder / what.folder) if isinstance(what, Named) else what)
 
 
 @exercise("my_safe_path(root, p), a function that returns the real path of p, or raises ValueError")

@@ -23,9 +23,6 @@ def _called(tool, **arguments):
     as_value=True,
 )
 def beta_tool():
-    def is_a_tool(tool):
-        return hasattr(tool, "to_dict") and hasattr(tool, "call")
-
     def types(tool):
         return {name: value.get("type") for name, value in _schema(tool)["properties"].items()}
 
@@ -37,7 +34,7 @@ def beta_tool():
     handler = (1, "The decorated function carries the handler too")
     sentence = Such("a sentence from the docstring", lambda text: len(str(text or "").split()) > 2)
     strings = {"path": "string", "pattern": "string"}
-    yield fact("it is a tool of the SDK", reads)(True, is_a_tool)
+    yield fact("it is a tool of the SDK", reads)(True, lambda tool: hasattr(tool, "to_dict") and hasattr(tool, "call"))
     yield fact("its description says what it does", means)(sentence, lambda tool: tool.to_dict().get("description"))
     yield fact("path and pattern are strings", reads)(strings, types)
     yield fact("required is what has no default: path alone", reads)(["path"], lambda tool: _schema(tool)["required"])
