@@ -182,6 +182,7 @@ def test_a_command_does_not_become_the_python_that_starts_the_next(venv, workspa
     ],
 )
 def test_inside_the_sandbox_the_package_and_the_environment_are_read_only(course, venv, workspace, command):
+    agent(venv / "bin" / "python", course, workspace, "require", "true")  # what it compiles is there from here on
     before = shape(course), shape(venv)
     for folder in (course / "s02_tool_use", venv):
         parts = [

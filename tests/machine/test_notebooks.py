@@ -100,3 +100,16 @@ def test_every_check_of_the_solutions_is_green():
 
 def test_the_environment_of_the_tests_names_no_endpoint():
     assert not [name for name in os.environ if name.startswith("ANTHROPIC_") or name in ("API_KEY", "BASE_URL")]
+
+
+@pytest.mark.parametrize(
+    ("command", "everything"), [(["-m", "pytest"], False), (COMMANDS["test"], True)], ids=["inner", "all"]
+)
+def test_the_inner_loop_collects_neither_a_notebook_nor_what_needs_the_machine(command, everything):
+    done = subprocess.run([sys.executable, *command, "--collect-only"], cwd=ROOT, capture_output=True, text=True)
+    files = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
+    assert "tests/test_shell.py" in files
+    wanted = {f"tests/machine/{path.name}" for path in (ROOT / "tests" / "machine").glob("test_*.py")}
+    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").rglob("*.ipynb")}
+    found = {file for file in files if file.endswith(".ipynb") or "/machine/" in file}
+    assert found == (wanted if everything else set())

@@ -17,8 +17,19 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def pytest_configure(config):
-    """Under pytest the notebooks run offline, whatever .env names: the kernels that nbval starts inherit this."""
+    """Under pytest the notebooks run offline, whatever .env names: the kernels that nbval starts inherit this.
+
+    Compiled files are written, even in a container that says otherwise: else each worker and each of the hundreds of
+    processes that the tests start would compile the same modules again, a third of the whole time.
+    """
     os.environ["S02_OFFLINE"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Two workers a core: half of what a test does is to wait, for a timeout or for another process."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_xdist_make_scheduler(config, log):

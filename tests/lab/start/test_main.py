@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from s02_tool_use import __main__ as command
-from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.lab.start import setup
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,19 +60,6 @@ def test_test_runs_what_the_inner_loop_leaves_out_and_what_follows_goes_to_pytes
     assert line[:4] == ["PYTHON", "-m", "pytest", "--nbval"]
     assert line[-2:] == ["-x", "tests/test_main.py"]
     assert started("test")[0] == line[:-2]
-
-
-@pytest.mark.parametrize(
-    ("command", "everything"), [(["-m", "pytest"], False), (COMMANDS["test"], True)], ids=["inner", "all"]
-)
-def test_the_inner_loop_collects_neither_a_notebook_nor_what_needs_the_machine(command, everything):
-    done = subprocess.run([sys.executable, *command, "--collect-only"], cwd=ROOT, capture_output=True, text=True)
-    files = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
-    assert "tests/test_shell.py" in files
-    wanted = {f"tests/machine/{path.name}" for path in (ROOT / "tests" / "machine").glob("test_*.py")}
-    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").rglob("*.ipynb")}
-    found = {file for file in files if file.endswith(".ipynb") or "/machine/" in file}
-    assert found == (wanted if everything else set())
 
 
 SIGNALS = """
