@@ -61,9 +61,8 @@ class Recorder:
         def recorded(request, *, stream=False, **options):
             body = request.read().decode(errors="replace")
             path = "/v1/" + request.url.path.partition("/v1/")[2].rstrip("/")
-            call = {"run": self.run, "n": next(self._numbers), "method": request.method, "path": path}
-            if retry := int(request.headers.get("x-stainless-retry-count", 0)):
-                call["retry"] = retry  # the SDK sent it again by itself
+            retry = int(request.headers.get("x-stainless-retry-count", 0))  # how often the SDK has sent it by itself
+            call = {"run": self.run, "n": next(self._numbers), "method": request.method, "path": path, "retry": retry}
             call["request"] = parsed(body) if body else None
             try:
                 response = send(request, stream=stream, **options)

@@ -98,18 +98,19 @@ def _why_unfit(line, method, path, request):
         return f"was {line['method']} {line['path']}"
     if path != "/v1/messages":
         return ""
-    contents = [body["messages"][-1].get("content") for body in (line["request"], request)]
-    wanted, given = (sum(block.get("type") == "tool_result" for block in _blocks(content)) for content in contents)
+    wanted, given = (len(_blocks(body["messages"][-1], "tool_result")) for body in (line["request"], request))
     if wanted != given:
         return f"brought {_count(wanted, 'tool result')}, and this one brings {given}"
     message = line.get("response") or message_of(line.get("events", ()))[1] or {}
-    called = [block["name"] for block in _blocks(message.get("content")) if block.get("type") == "tool_use"]
-    missing = [name for name in called if name not in {tool.get("name") for tool in request.get("tools") or ()}]
+    offered = [tool.get("name") for tool in request.get("tools") or ()]
+    missing = [call["name"] for call in _blocks(message, "tool_use") if call["name"] not in offered]
     return f"was answered with a call of {missing[0]}, a tool that this one does not offer" if missing else ""
 
 
-def _blocks(content):
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+def _blocks(message, kind):
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else ()
+    return [block for block in blocks if isinstance(block, dict) and block.get("type") == kind]
 
 
 def _count(number, name):
@@ -150,31 +151,28 @@ def response_for(line: dict, request: Any) -> Response:
 def message_of(events: Iterable[dict]) -> tuple[int | None, dict | None]:
     """(status, body) of the Message that a stream tells, of its error, or (None, None) if it has no end."""
     message: dict = {}
-    for event in copy.deepcopy(events):
-        kind = event["type"]
-        if kind == "error":
-            named = (event.get("error") or {}).get("type")
-            return next((status for status, name in wire.ERROR_TYPES.items() if name == named), 500), event
-        if kind == "message_start":
-            message = {**event["message"], "content": []}
-        elif kind == "content_block_start":
-            message["content"].append(event["content_block"])
-        elif kind == "content_block_delta":
-            block = message["content"][event["index"]]
-            for key, piece in event["delta"].items():
-                if key == "citation":
-                    block.setdefault("citations", []).append(piece)
-                elif key != "type":
-                    block[key] = (block.get(key) or "") + piece
-        elif kind == "message_delta":
-            usage = {**(message.get("usage") or {}), **(event.get("usage") or {})}
-            message = {**message, **event["delta"], "usage": usage}
-        elif kind == "message_stop":
-            for block in message["content"]:
-                if "partial_json" in block:
-                    given = parsed(block.pop("partial_json") or "{}")
-                    block["input"] = given if isinstance(given, dict) else {}  # a call that was cut off has none
-            return 200, message
+    for event in copy.deepcopy(list(events)):
+        match event:
+            case {"type": "error"}:
+                named = (event.get("error") or {}).get("type")
+                return next((status for status, name in wire.ERROR_TYPES.items() if name == named), 500), event
+            case {"type": "message_start", "message": message}:
+                message["content"] = []
+            case {"type": "content_block_start", "content_block": block}:
+                message["content"].append(block)
+            case {"type": "content_block_delta", "delta": {"citation": citation}}:
+                block.setdefault("citations", []).append(citation)
+            case {"type": "content_block_delta", "delta": delta}:
+                block.update({key: (block.get(key) or "") + delta[key] for key in delta if key != "type"})
+            case {"type": "message_delta", "delta": delta}:
+                usage = (message.get("usage") or {}) | (event.get("usage") or {})
+                message |= {**delta, "usage": usage}
+            case {"type": "message_stop"}:
+                for block in message["content"]:
+                    if "partial_json" in block:
+                        given = parsed(block.pop("partial_json") or "{}")
+                        block["input"] = given if isinstance(given, dict) else {}  # a call that was cut off has none
+                return 200, message
     return None, None
 
 
