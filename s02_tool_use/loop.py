@@ -114,10 +114,7 @@ def _reply(client, request, stream):
 
 
 def _plain(reply):
-    """The assistant's turn as plain data, without empty texts, which the API would refuse to take back.
-
-    They are what is left of a stream that broke off.
-    """
+    """The assistant's turn as plain data, without the empty texts of a broken stream, which the API would refuse."""
     content = [block.model_dump(mode="json", exclude_none=True) for block in reply.content]
     return {"role": "assistant", "content": [b for b in content if b["type"] != "text" or b["text"].strip()]}
 

@@ -12,25 +12,15 @@ from .history.answers import answer_every_call
 from .history.fields import THINKING, kind_name
 from .history.ids import pair_server_tools, unique_ids
 from .history.plain import plain_messages
-from .history.turns import all_blocks, blocks_of, close_turns, is_paused, merge_neighbours
+from .history.turns import all_blocks, blocks_of, close_turns, is_paused, merge_neighbours, parts_of
 
 CONTINUE = "Continue."
 MOST_MARKERS = 4  # cache markers in one request
 
 
-def plain(messages, log, keep_unsigned_thinking=False, **_):
-    """Plain data, known fields only."""
-    return plain_messages(messages, log, keep_unsigned_thinking)
-
-
 def ids(messages, log, **_):
     """An id of its own for every call."""
     return pair_server_tools(unique_ids(messages, log), log)
-
-
-def answers(messages, log, **_):
-    """Every call answered right after it."""
-    return answer_every_call(messages, log)
 
 
 def merge(messages, log, **_):
@@ -47,9 +37,9 @@ def ends(messages, log, prefill=False, **_):
 
 
 PASSES: dict[str, Callable[..., list]] = {
-    "plain": plain,
+    "plain": plain_messages,
     "ids": ids,
-    "answers": answers,
+    "answers": answer_every_call,
     "merge": merge,
     "ends": ends,
 }
@@ -79,12 +69,7 @@ def normalize_messages(
 
 def limit_markers(messages, log):
     """Rule C8: at most four cache markers; the newest stay. Changes the blocks."""
-    marked = []
-    for block in all_blocks(messages):
-        if block["type"] == "tool_result" and isinstance(block.get("content"), list):
-            marked += [part for part in block["content"] if part.get("cache_control")]
-        if block.get("cache_control"):
-            marked.append(block)
+    marked = [part for block in all_blocks(messages) for part in parts_of(block) if part.get("cache_control")]
     for block in marked[:-MOST_MARKERS]:
         log(f"removed the cache_control of an early {block['type']} block")
         del block["cache_control"]

@@ -19,8 +19,8 @@ def cancelled(call_id, why=CANCELLED):
     return {"type": "tool_result", "tool_use_id": call_id, "content": why, "is_error": True}
 
 
-def answer_every_call(messages: list, log: Callable[[str], object]) -> list:
-    """Rules P1 to P6: every call is answered once, and the user's next turn begins with the answers. A new list.
+def answer_every_call(messages: list, log: Callable[[str], object], **_: object) -> list:
+    """Every call answered right after it. A new list, in which the user's turns begin with the answers: rules P1 to P6.
 
     A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.
     """
@@ -30,8 +30,9 @@ def answer_every_call(messages: list, log: Callable[[str], object]) -> list:
     answers = one_answer_each(turns, log)
     answered = []
     for turn, following in zip_longest(turns, turns[1:]):
-        if turn.places and turn.places[0] != turn.places[-1]:
-            log(JOINED.format(turn.places[0], turn.places[-1], turn.role))
+        (_, first), (_, last) = turn.spots[0], turn.spots[-1]
+        if first != last:
+            log(JOINED.format(first, last, turn.role))
         if turn.role == "user":
             answered.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
             continue
@@ -51,11 +52,12 @@ def answer_every_call(messages: list, log: Callable[[str], object]) -> list:
 
 def one_answer_each(turns, log):
     """Call id -> its result: the first real one after the call, else one before it, else a placeholder that stands."""
-    called = {block["id"]: n for n, turn in enumerate(turns) for block in turn.blocks if block["type"] == "tool_use"}
+    spots = [(n, block, place) for n, turn in enumerate(turns) for block, place in turn.spots]
+    called = {block["id"]: (n, place) for n, block, place in spots if block["type"] == "tool_use"}
     best = {}  # call id -> (its result, whether that comes after it, the message if that is not where it belongs)
     for n, turn in enumerate(turns):
         leading = turn.role == "user"
-        for block, place in turn.spots() if leading else ():
+        for block, place in turn.spots if leading else ():
             if block["type"] != "tool_result":
                 leading = False
                 continue
@@ -63,7 +65,7 @@ def one_answer_each(turns, log):
             if name not in called:
                 log(f"dropped the result of {name!r} in message {place}: there is no such call")
                 continue
-            after = n > called[name]
+            after = n > called[name][0]
             if name in best:
                 standing, stands_after, _ = best[name]
                 if (not is_placeholder(block), after) <= (not is_placeholder(standing), stands_after):
@@ -71,11 +73,10 @@ def one_answer_each(turns, log):
                     continue
                 log(f"took the result of {name} in message {place} instead of the one before")
                 del best[name]
-            best[name] = block, after, None if leading and n == called[name] + 1 else place
-    away = {name: place for name, (_, _, place) in best.items() if place is not None}
-    asked = {block.get("id"): at for n in {called[name] for name in away} for block, at in turns[n].spots()}
-    for name, place in away.items():
-        log(f"moved the result of {name} from message {place} to its call in message {asked[name]}")
+            best[name] = block, after, None if leading and n == called[name][0] + 1 else place
+    for name, (_, _, place) in best.items():
+        if place is not None:
+            log(f"moved the result of {name} from message {place} to its call in message {called[name][1]}")
     return {name: block for name, (block, _, _) in best.items()}
 
 
@@ -95,5 +96,5 @@ def calls_last(turn, log):
             others.append(block)
     ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
     if len(pieces) > 1 or ordered[0][0] != turn.blocks:
-        log(f"put the calls of message {turn.places[0]} after what else is said in that turn")
+        log(f"put the calls of message {turn.spots[0][1]} after what else is said in that turn")
     return ordered

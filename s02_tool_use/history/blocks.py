@@ -5,7 +5,7 @@ A fix gives back the block, or None when nothing of it can be sent. Rules (C2, P
 
 import json
 
-from .fields import CALLERS, INSIDE_RESULT, SERVER_RESULTS, SOURCES, as_json, has_words, kind_name, known_fields
+from .fields import CALLERS, INSIDE_RESULT, SOURCES, TYPES, as_json, has_words, kind_name, known_fields
 
 NO_OUTPUT = "(no output)"
 
@@ -13,40 +13,17 @@ NO_OUTPUT = "(no output)"
 def fixed(block, place, log):
     """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
     kind = block["type"]
-    for name, types in _OPTIONAL.items():
-        right = types.get(kind, types.get("any"))
-        if right and name in block and not isinstance(block[name], (right, type(None))):
+    for name, right in TYPES[kind].items():
+        if not isinstance(block.get(name), right):
+            if not isinstance(None, right):
+                return log(f"dropped the {kind} block in {place}: it is not whole")
             log(f"removed the {name} of a {kind} block in {place}: it was {kind_name(block[name])}")
             del block[name]
     caller = block.get("caller")
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
         log(f"removed the unknown caller of a {kind} block in {place}")  # rule P13
         del block["caller"]
-    if kind in _FIXES:
-        return _FIXES[kind](block, place, log)
-    whole = all(isinstance(block.get(name), right) for name, right in _NEEDED[kind].items())
-    return block if whole else log(f"dropped the {kind} block in {place}: it is not whole")
-
-
-# Field -> type of block -> the type that it has, if it is there at all.
-_OPTIONAL = {
-    "caller": {"any": dict},
-    "citations": {"text": list, "document": dict, "search_result": dict},
-    "context": {"any": str},
-    "state_changes": {"any": list},
-    "title": {"document": str},
-    "toolset_name": {"any": str},
-    "transformations": {"any": dict},
-}
-# Type of block -> the fields without which it is dropped. The other types are fixed: _FIXES.
-_NEEDED = {
-    "redacted_thinking": {"data": str},
-    "search_result": {"source": str, "title": str, "content": list},
-    "container_upload": {"file_id": str},
-    "tool_reference": {"tool_name": str},
-    "browser_state": {"tabs": list},
-    **dict.fromkeys(SERVER_RESULTS, {"tool_use_id": str, "content": (dict, list)}),
-}
+    return _FIXES[kind](block, place, log) if kind in _FIXES else block
 
 
 def fix_text(block, place, log):

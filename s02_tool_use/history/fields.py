@@ -4,31 +4,35 @@ The offline API (lab/api/shape.py) checks by the same tables. What the fields mu
 """
 
 import re
+from typing import Any
 
-_ANY = {"type", "cache_control"}
-_SERVER_RESULT = _ANY | {"tool_use_id", "content"}
-# Any other field is refused: "Extra inputs are not permitted".
-FIELDS = {
-    "text": _ANY | {"text", "citations"},
-    "image": _ANY | {"source", "transformations"},
-    "document": _ANY | {"source", "title", "context", "citations"},
-    "search_result": _ANY | {"source", "title", "content", "citations"},
-    "container_upload": _ANY | {"file_id"},
-    "thinking": {"type", "thinking", "signature"},
-    "redacted_thinking": {"type", "data"},
-    "tool_use": _ANY | {"id", "name", "input", "caller", "toolset_name"},
-    "tool_result": _ANY | {"tool_use_id", "content", "is_error", "toolset_name"},
-    "tool_reference": _ANY | {"tool_name"},
-    "browser_state": _ANY | {"tabs", "state_changes"},
+_DICT, _LIST, _STR = dict | None, list | None, str | None  # a field that may be absent
+_ANY = {"type": str, "cache_control": object}
+_CALL = _ANY | {"id": object, "name": object, "input": object, "caller": _DICT}
+_SERVER_RESULT = _ANY | {"tool_use_id": str, "content": dict | list}
+# Type of block -> its fields, and what each holds; `object` where blocks.py looks closer.
+TYPES: dict[str, dict[str, Any]] = {
+    "text": _ANY | {"text": object, "citations": _LIST},
+    "image": _ANY | {"source": object, "transformations": _DICT},
+    "document": _ANY | {"source": object, "title": _STR, "context": _STR, "citations": _DICT},
+    "search_result": _ANY | {"source": str, "title": str, "content": list, "citations": _DICT},
+    "container_upload": _ANY | {"file_id": str},
+    "thinking": {"type": str, "thinking": object, "signature": object},
+    "redacted_thinking": {"type": str, "data": str},
+    "tool_use": _CALL | {"toolset_name": _STR},
+    "tool_result": _ANY | {"tool_use_id": object, "content": object, "is_error": object, "toolset_name": _STR},
+    "tool_reference": _ANY | {"tool_name": str},
+    "browser_state": _ANY | {"tabs": list, "state_changes": _LIST},
     # Tools that run at the API's side: call and result both stand in the assistant's turn.
-    "server_tool_use": _ANY | {"id", "name", "input", "caller"},
-    "web_search_tool_result": _SERVER_RESULT | {"caller"},
-    "web_fetch_tool_result": _SERVER_RESULT | {"caller"},
+    "server_tool_use": _CALL,
+    "web_search_tool_result": _SERVER_RESULT | {"caller": _DICT},
+    "web_fetch_tool_result": _SERVER_RESULT | {"caller": _DICT},
     "code_execution_tool_result": _SERVER_RESULT,
     "bash_code_execution_tool_result": _SERVER_RESULT,
     "text_editor_code_execution_tool_result": _SERVER_RESULT,
     "tool_search_tool_result": _SERVER_RESULT,
 }
+FIELDS = {kind: set(fields) for kind, fields in TYPES.items()}  # any other is refused: "Extra inputs are not permitted"
 ONLY_INSIDE_RESULT = {"tool_reference", "browser_state"}
 INSIDE_RESULT = {"text", "image", "document", "search_result"} | ONLY_INSIDE_RESULT
 SERVER_RESULTS = {name for name in FIELDS if name.endswith("_tool_result")}
@@ -59,12 +63,9 @@ class NotJson(Exception):
 def as_json(value):
     """A deep copy of JSON data. Tuples become lists, SDK objects dicts. NotJson for what JSON does not have."""
     if isinstance(value, str):
-        return value if type(value) is str else str.__str__(value)
+        return str.__str__(value)
     if isinstance(value, dict):
-        return {
-            key if type(key) is str else str(key): item if type(item) is str else as_json(item)
-            for key, item in value.items()
-        }
+        return {key if type(key) is str else str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
     if value is None or isinstance(value, (bool, int)):
@@ -83,8 +84,7 @@ def known_fields(block, place, log):
         other = _as_other_apis_write(block)
         log(f"{'rewrote' if other else 'dropped'} a block of type {kind!r} in {place}")
         return other
-    extra = [key for key in block if key not in FIELDS[kind]]
-    if extra:
+    if extra := [key for key in block if key not in FIELDS[kind]]:
         log(f"removed {', '.join(extra)} from a {kind} block in {place}")
         block = {key: value for key, value in block.items() if key not in extra}
     marker = block.get("cache_control")

@@ -5,9 +5,9 @@ Results go with their calls.
 
 import json
 import re
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 
-from .fields import SERVER_RESULTS, SERVER_SIDE
+from .fields import SERVER_RESULTS
 from .turns import all_blocks, only, turns_of
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -49,7 +49,7 @@ def unique_ids(messages, log):
         as_written = set()
         results = Counter(block["tool_use_id"] for block in turn.blocks if block["type"] == "tool_result")
         whole = {name for name, count in results.items() if name in calls and calls[name].waiting_together() == count}
-        for block, place in turn.spots():
+        for block, place in turn.spots:
             if block["type"] == "tool_use":
                 if (written := json.dumps(block, sort_keys=True)) in as_written:
                     log(f"dropped the second copy of the call {block['id']} in message {place}")
@@ -63,12 +63,12 @@ def unique_ids(messages, log):
             elif block["type"] == "tool_result":
                 namesakes, real = calls.get(block["tool_use_id"]), not is_placeholder(block)
                 if namesakes and namesakes.waiting and (real or block["tool_use_id"] in whole):
-                    block["tool_use_id"] = namesakes.answered(-1, real)
+                    block["tool_use_id"] = namesakes.answered(True, real)
                 else:
                     later.append(block)
     for block in later:  # second results, results before their call, placeholders: they take what the others leave
         if block["tool_use_id"] in calls:
-            block["tool_use_id"] = calls[block["tool_use_id"]].answered(0)
+            block["tool_use_id"] = calls[block["tool_use_id"]].answered(False)
     return only(messages, lambda block, place: id(block) not in copies) if copies else messages
 
 
@@ -77,7 +77,7 @@ class Namesakes:
 
     def __init__(self, id):
         self.id, self.tried = id, 1
-        self.waiting = deque()  # (turn, names) for each turn that waits
+        self.waiting = OrderedDict()  # the turns that wait: number -> names
         self.last = None  # the name of the call that was answered last
 
     def next_name(self, turn, taken):
@@ -92,22 +92,21 @@ class Namesakes:
                 name = f"{legal}_{self.tried}"
             taken.add(name)
         self.last = self.last or name
-        if not self.waiting or self.waiting[-1][0] != turn:
-            self.waiting.append((turn, deque()))
-        self.waiting[-1][1].append(name)
+        self.waiting.setdefault(turn, deque()).append(name)
         return name
 
     def waiting_together(self):
         """How many wait in the latest turn that waits."""
-        return len(self.waiting[-1][1]) if self.waiting else 0
+        return len(next(reversed(self.waiting.values()), ()))
 
-    def answered(self, turn, real=True):
-        """The call that the next result answers: the first that waits in the latest turn (-1) or in the earliest (0).
+    def answered(self, latest, real=True):
+        """The call that the next result answers: the first that waits in the latest turn, or in the earliest.
 
         If none waits, the one that was answered last: it has two results then. After a placeholder it goes on waiting.
         """
         if self.waiting:
-            names = self.waiting[turn][1]
+            turn = next(reversed(self.waiting) if latest else iter(self.waiting))
+            names = self.waiting[turn]
             self.last = names.popleft()
             if not real:
                 names.append(self.last)
@@ -118,8 +117,6 @@ class Namesakes:
 
 def pair_server_tools(messages, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
-    if not any(block["type"] in SERVER_SIDE for block in all_blocks(messages)):
-        return messages
     calls, finished = set(), set()
 
     def ours(block, place):

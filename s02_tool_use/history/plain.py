@@ -10,11 +10,10 @@ from .fields import FIELDS, ONLY_INSIDE_RESULT, NotJson, as_json, has_words, kin
 _ROLES = {"user": "user", "assistant": "assistant", "system": "user"}
 
 
-def plain_messages(messages, log=lambda line: None, keep_unsigned_thinking=False):
-    """Return new {"role", "content"} dicts. They share nothing that can change with `messages`, which stay untouched.
+def plain_messages(messages, log, keep_unsigned_thinking=False, **_):
+    """Plain data, known fields only. New dicts, which share nothing that can change with `messages`.
 
-    log gets a line for each repair. A message with nothing to send has the content []. ValueError for what nobody can
-    fix.
+    A message with nothing to send has the content []. ValueError for what nobody can fix.
     """
     plain, index = [], 0
     try:
@@ -66,8 +65,7 @@ def _role_and_content(message, place, log):
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         raise ValueError(f'{place} has the role {role!r}: give "user" or "assistant"')
-    extra = [str(key) for key in message if key not in ("role", "content")]
-    if extra:
+    if extra := [str(key) for key in message if key not in ("role", "content")]:
         log(f"removed {', '.join(extra)} from {place}")
     if role == "system":
         log(f"made {place} the user's: a system prompt goes beside the list, into `system`")
@@ -76,8 +74,7 @@ def _role_and_content(message, place, log):
 
 def _as_list(content, place, log):
     """Rules C1 to C3: a content that is no list, as a list of blocks. Blank text is no block."""
-    blank = isinstance(content, str) and not content.strip()
-    if content is None or blank or isinstance(content, (list, tuple)) and not content:
+    if content in (None, [], ()) or isinstance(content, str) and not content.strip():
         log(f"dropped {place}: it was empty")
         return []
     if isinstance(content, (str, dict)) or hasattr(content, "model_dump"):

@@ -45,15 +45,13 @@ def usual(message):
             return None
         kind, fields, copy, right = block.get("type"), len(block), block.copy(), False
         if kind == "text":
-            text = block.get("text")
-            right = fields == 2 and type(text) is str and text and not text.isspace()
+            right = _is_text(block)
         elif kind == "tool_use":
             name, given = block.get("name"), block.get("input")
             if fields == 5 and block.get("caller") == _DIRECT:
                 copy["caller"], fields = _DIRECT.copy(), 4
-            if fields == 4 and type(block.get("id")) is type(name) is str and 0 < len(name) <= 200:
-                right = type(given) is dict
-            if right:
+            right = fields == 4 and type(block.get("id")) is type(name) is str and 0 < len(name) <= 200
+            if right := right and type(given) is dict:
                 copy["input"] = as_json(given)
         elif kind == "tool_result":
             said, failed = block.get("content"), block.get("is_error")
@@ -111,15 +109,15 @@ def right_copy(messages, log):
 
     Each message is copied and looked at while it is in the processor's cache.
     """
-    copies, roles = [], []
+    copies = []
 
     def usual_ones():
         for copy in takewhile(bool, map(usual, messages)):
             copies.append(copy)
-            roles.append(copy["role"])
             yield copy
 
     with contextlib.suppress(NotJson, RecursionError):
-        if is_right(usual_ones()) and len(copies) == len(messages) and roles[-1:] == ["user"]:
+        if is_right(usual_ones()) and len(copies) == len(messages) and messages and copies[-1]["role"] == "user":
+            roles = [copy["role"] for copy in copies]
             return copies if all(map(ne, roles, roles[1:])) else merge_neighbours(copies, log)
     return None

@@ -4,34 +4,30 @@ From messages to turns and back, and how an assistant's turn may end.
 """
 
 from collections.abc import Callable
-from itertools import groupby, pairwise
+from itertools import groupby
+from typing import NamedTuple
 
 from .fields import HOME, SERVER_RESULTS, SERVER_SIDE, THINKING
 
 
-class Turn:
-    """The blocks of one side, in order, and for each the index of its message (`places`).
+class Turn(NamedTuple):
+    role: str | None
+    text: str | None  # the content of its first message if that was a string, so that it can stay one
+    spots: list[tuple[dict, int]]  # its blocks, each with the index of its message
 
-    `text` is the content of the message if that was a string, so that it can stay one.
-    """
-
-    __slots__ = ("role", "text", "blocks", "places")  # long histories have many turns
-
-    def __init__(self, role, text=None):
-        self.role, self.text, self.blocks, self.places = role, text, [], []
-
-    def spots(self):
-        return zip(self.blocks, self.places, strict=True)
+    @property
+    def blocks(self):
+        return [block for block, _ in self.spots]
 
     def message(self, blocks):
         """A message of some of the turn's blocks."""
-        whole = self.text is not None and len(blocks) == len(self.blocks) == 1
+        whole = self.text is not None and len(blocks) == len(self.spots) == 1
         return {"role": self.role, "content": self.text if whole else blocks}
 
 
 def turns_of(messages, log=lambda line: None):
     """The turns of plain messages; empty ones are nothing. Rule P11: a block that one side alone may send is its."""
-    turns, turn = [], Turn(None)
+    turns, turn = [], Turn(None, None, [])
     for index, message in enumerate(messages):
         role, content = message["role"], message["content"]
         for block in blocks_of(content):
@@ -39,21 +35,18 @@ def turns_of(messages, log=lambda line: None):
             if home != role:
                 log(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
             if home != turn.role:
-                turn = Turn(home, content if isinstance(content, str) else None)
+                turn = Turn(home, content if isinstance(content, str) else None, [])
                 turns.append(turn)
-            turn.blocks.append(block)
-            turn.places.append(index)
+            turn.spots.append((block, index))
     return turns
 
 
 def only(messages, wanted):
-    """The messages with those of their blocks for which wanted(block, index of the message) is true. A string stays."""
-    return [
-        {"role": message["role"], "content": [block for block in message["content"] if wanted(block, place)]}
-        if not isinstance(message["content"], str)
-        else message
-        for place, message in enumerate(messages)
-    ]
+    """The same messages with those blocks for which wanted(block, index of the message) is true. A string stays."""
+    for place, message in enumerate(messages):
+        if not isinstance(message["content"], str):
+            message["content"] = [block for block in message["content"] if wanted(block, place)]
+    return messages
 
 
 def blocks_of(content):
@@ -66,13 +59,17 @@ def all_blocks(messages):
     return [block for message in messages if not isinstance(message["content"], str) for block in message["content"]]
 
 
+def parts_of(block):
+    """The blocks in a result, if it is one that has some, and the block itself."""
+    inside = block.get("content") if block["type"] == "tool_result" else None
+    return [*inside, block] if isinstance(inside, list) else [block]
+
+
 JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 
 
 def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line: None) -> list:
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
-    if all(message["content"] for message in messages) and all(a["role"] != b["role"] for a, b in pairwise(messages)):
-        return list(messages)
     merged = []
     said = [(index, message) for index, message in enumerate(messages) if message["content"]]
     for role, group in groupby(said, key=lambda pair: pair[1]["role"]):

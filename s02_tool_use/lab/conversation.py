@@ -59,23 +59,21 @@ def judge(request: dict) -> Problem | None:
     A list of messages alone says no model, limit or tools: they are filled in. After an assistant's turn the user's is
     still to come, so the list is judged with one: the results that it waits for, or a word.
     """
-    messages = request["messages"]
-    names = {str(block.get("name")) for block in calls(messages)}
-    tools = [{"name": n, "input_schema": {"type": "object"}} for n in sorted(names) if re.fullmatch(r"[\w-]{1,128}", n)]
-    turn = list(itertools.takewhile(_is_assistant, reversed(messages)))[::-1]
+    turn = _last_turn(request["messages"])
     results = [{"type": "tool_result", "tool_use_id": block.get("id"), "content": "."} for block in calls(turn)]
     rest = [{"role": "user", "content": results or "."}] if turn else []
-    return validate({"model": "any", "max_tokens": 1000, "tools": tools} | request | {"messages": messages + rest})
+    return problem_of(request["messages"] + rest, {"request": request})
 
 
 def waiting(messages: list) -> set[str]:
     """The ids of the calls in the last turn, if nothing has come after it: their results are still to be sent."""
-    turn = itertools.takewhile(_is_assistant, reversed(messages))
-    return {str(block.get("id")) for block in calls(turn)}
+    return {str(block.get("id")) for block in calls(_last_turn(messages))}
 
 
-def _is_assistant(message):
-    return isinstance(message, dict) and message.get("role") == "assistant"
+def _last_turn(messages):
+    """The messages at the end of the list that are the assistant's."""
+    own = itertools.takewhile(lambda m: isinstance(m, dict) and m.get("role") == "assistant", reversed(messages))
+    return list(own)[::-1]
 
 
 def histories() -> dict[str, dict]:
@@ -94,7 +92,9 @@ def problem_of(messages: list, case: dict | None = None, profile: Profile = FIRS
     case = case or {}
     messages = plain(messages)
     names = dict.fromkeys(str(block.get("name")) for block in calls(messages))
-    tools = [{"name": name, "input_schema": {"type": "object"}} for name in names]
+    tools = [
+        {"name": name, "input_schema": {"type": "object"}} for name in names if re.fullmatch(r"[\w-]{1,128}", name)
+    ]
     request = {"model": "any", "max_tokens": 2000, "tools": tools} | case.get("request", {}) | {"messages": messages}
     return validate(request, case.get("profile", profile))
 

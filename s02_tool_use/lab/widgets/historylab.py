@@ -31,7 +31,7 @@ class HistoryLab(Panel):
         self.why = Drawing()
         self.text = typed(ipywidgets.Textarea, "Messages", rows=8)
         self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
-        self.switches = {name: switch(str(one.__doc__).rstrip(".")) for name, one in PASSES.items()}
+        self.switches = {name: switch(str(one.__doc__).split(".")[0]) for name, one in PASSES.items()}
         self.before, self.fixed = Drawing(), Drawing()
         for place in (self.before, self.fixed):
             place.layout = ipywidgets.Layout(width="48%", min_width="24em")
