@@ -10,8 +10,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ... import tools, workspace
 from ..rooms import build_room
@@ -91,21 +91,13 @@ GLOBS = {
 REFUSALS = (ValueError, OSError, RuntimeError, NotImplementedError)  # what a version may raise
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one version made of the input. `leads`: the real place of what it allowed; `outside`: is that out?"""
+class Finding(NamedTuple):
+    """What one version made of the input. `leads`: the real place of a path, or those names that lead out."""
 
     version: str
-    gives: str = ""
-    refused: str = ""
+    verdict: str  # inside, refused or ESCAPED
+    gives: str
     leads: str = ""
-    outside: bool = False
-
-    @property
-    def verdict(self):
-        if self.refused:
-            return "refused"
-        return "ESCAPED" if self.outside else "inside"
 
 
 class EscapeRoom:
@@ -137,30 +129,33 @@ class EscapeRoom:
         """A Finding for each version. kind: "path" or "pattern"."""
         versions, judge = (PATHS, self._path) if kind == "path" else (GLOBS, self._glob)
         with workspace.within(self.root):
-            return [judge(name, version, self._real(said)) for name, version in versions.items()]
+            return [self._finding(name, version, judge, self._real(said)) for name, version in versions.items()]
 
-    def _path(self, name, version, p):
-        try:
-            path = version(self.root, p)
-            leads = Path(os.path.realpath(path))
-        except REFUSALS as error:
-            return Finding(name, refused=self._said(error))
-        return Finding(name, self._name(path), leads=self._name(leads), outside=not leads.is_relative_to(self.root))
-
-    def _glob(self, name, version, pattern):
-        job = Job(lambda: sorted(itertools.islice(version(self.root, pattern), MOST_NAMES)))
+    def _finding(self, name, version, judge, said):
+        job = Job(lambda: judge(version(self.root, said)))
         job.join(DEADLINE_SECONDS)
         if not job.done:
             job.stop()
-            return Finding(name, "no end of it: stopped", outside=not pattern.startswith(str(self.root)))
+            verdict = "inside" if said.startswith(str(self.root)) else "ESCAPED"
+            return Finding(name, verdict, "no end of it: stopped")
         if isinstance(job.error, REFUSALS):
-            return Finding(name, refused=self._said(job.error))
+            return Finding(name, "refused", self._name(getattr(job.error, "strerror", None) or job.error))
         if job.error is not None:
             raise job.error
+        gives, leads, outside = job.value
+        return Finding(name, "ESCAPED" if outside else "inside", gives, leads)
+
+    def _path(self, path):
+        """What it gives, where that leads, and whether it is outside."""
+        leads = Path(os.path.realpath(path))
+        return self._name(path), self._name(leads), not leads.is_relative_to(self.root)
+
+    def _glob(self, names):
+        found = sorted(itertools.islice(names, MOST_NAMES))
         # A name belongs to the folder in which it stands: a link in the workspace may be listed, and not be followed.
-        folders = {found: os.path.realpath(os.path.dirname(self.root / found) or self.root) for found in job.value}
-        outside = [found for found in job.value if not Path(folders[found]).is_relative_to(self.root)]
-        return Finding(name, self._list(job.value), leads=self._list(outside), outside=bool(outside))
+        folders = {name: Path(os.path.realpath(os.path.dirname(self.root / name) or self.root)) for name in found}
+        outside = [name for name in found if not folders[name].is_relative_to(self.root)]
+        return self._list(found), self._list(outside) if outside else "", bool(outside)
 
     def _list(self, names):
         shown = [self._name(name) for name in names[:SHOWN_NAMES]]
@@ -173,6 +168,3 @@ class EscapeRoom:
 
     def _name(self, path):
         return str(path).replace(str(self.base), "BASE").replace(os.sep, "/")
-
-    def _said(self, error):
-        return self._name(getattr(error, "strerror", None) or error)

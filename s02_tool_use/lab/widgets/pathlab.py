@@ -74,9 +74,8 @@ class PathLab(Panel):
     def _table(self):
         rows = []
         for one in self.room.findings(self.kind.value, self.text.value):
-            leads = one.leads if one.outside or self.kind.value == "path" else ""
             badge = Page(one.verdict, page.badge(one.verdict, COLOURS[one.verdict]))
-            rows.append([one.version, badge, one.refused or one.gives, leads])
+            rows.append([one.version, badge, one.gives, one.leads])
         table = show_table(["version", "so it is", "it gives", "which leads to"], rows)
         joined = f"joined with the workspace: {self.room.joined(self.text.value)}"
         return Page(f"{joined}\n{table.text}", f"<div>{page.escape(joined)}</div>{table.html}")
