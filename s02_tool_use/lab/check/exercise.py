@@ -163,7 +163,7 @@ class _Trial:
 
     def lines(self):
         exercise, lines = self.exercise, []
-        quiet = trial.Silence() if exercise.silence else contextlib.nullcontext()
+        quiet = trial.silence() if exercise.silence else contextlib.nullcontext()
         with trial.temporary_workspace(exercise.files), quiet as self.stdin:
             for prop in exercise.properties:
                 # Waiting for one endless loop is enough.

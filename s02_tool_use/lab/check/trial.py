@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from ... import workspace
 from ..sessions.job import PAUSE_SECONDS, Job, Stopped
@@ -39,13 +40,13 @@ class Outcome:
     printed: str = ""
 
 
-def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: "Silence | None" = None) -> Outcome:
+def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: IO[bytes] | None = None) -> Outcome:
     """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
     Ctrl-C, or the notebook's Stop, ends the call as the deadline does, and is raised as Stopped.
     A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
-    trace function that raises is switched off by the first `except:` around it. `stdin` (a Silence) is closed at the
-    deadline, which ends a call that waits for input.
+    trace function that raises is switched off by the first `except:` around it. `stdin`, what `silence` gives, is
+    closed at the deadline, which ends a call that waits for input.
     """
 
     def work():
@@ -64,7 +65,7 @@ def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: "
     return Outcome(job.value, job.error, printed=printed.getvalue())
 
 
-def _end(job: Job, stdin: "Silence | None") -> str:
+def _end(job: Job, stdin: IO[bytes] | None) -> str:
     """End the job, and say whether it did."""
     if stdin is not None:
         stdin.close()
@@ -120,37 +121,31 @@ def _is_learners(file):
     return not file.startswith(("<frozen", str(PACKAGE), *others))
 
 
-class Silence:
+@contextlib.contextmanager
+def silence() -> Iterator[IO[bytes]]:
     """A standard input that never says anything: what a command meets when nobody closed its stdin.
 
-    Descriptor 0 of the whole process, since that is what a child inherits; `with` puts the old one back.
+    Descriptor 0 of the whole process, since that is what a child inherits; the old one comes back afterwards. The file
+    that it gives is the other end: `close()` is the end of input, and whoever still reads wakes up.
     """
-
-    def __enter__(self):
-        try:
-            self._saved = os.dup(0)
-        except OSError:  # a process without stdin
-            self._saved = None
-        reader, self._writer = os.pipe()
-        if reader != 0:
-            os.dup2(reader, 0)
-            os.close(reader)
-        os.set_inheritable(0, True)
-        return self
-
-    def close(self) -> None:
-        """End of input: whoever still reads wakes up."""
-        if self._writer is not None:
-            os.close(self._writer)
-            self._writer = None
-
-    def __exit__(self, *error):
-        self.close()
-        if self._saved is None:
+    try:
+        saved = os.dup(0)
+    except OSError:  # a process without stdin
+        saved = None
+    reader, writer = os.pipe()
+    if reader != 0:
+        os.dup2(reader, 0)
+        os.close(reader)
+    os.set_inheritable(0, True)
+    try:
+        with open(writer, "wb", buffering=0) as other_end:
+            yield other_end
+    finally:
+        if saved is None:
             os.close(0)
         else:
-            os.dup2(self._saved, 0)
-            os.close(self._saved)
+            os.dup2(saved, 0)
+            os.close(saved)
 
 
 @contextlib.contextmanager

@@ -5,13 +5,7 @@ Each draws what a module without widgets does (sessions, escapes, the passes of 
 
 from ... import lazily
 
-_HOME = {
-    "Chat": "chat",
-    "HistoryLab": "historylab",
-    "PathLab": "pathlab",
-    "Stepper": "stepper",
-    "ToolBench": "toolbench",
-}
+_HOME = {name: name.lower() for name in ("Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench")}
 
 __all__ = list(_HOME)
 __getattr__ = lazily(__name__, _HOME)

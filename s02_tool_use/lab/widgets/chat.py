@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 import ipywidgets
@@ -31,9 +32,7 @@ class Chat(Panel):
         prices: Mapping[str, float] | None = None,
         **settings: Any,
     ):
-        def watch(*told):  # in the session's thread
-            self.post(self._happened, *told)
-
+        watch = partial(self.post, self._happened)  # called in the session's thread
         self.session = Session(client, model, watch=watch, ask_before=ask_before, prices=prices, **settings)
         self.turns = ipywidgets.VBox()
         # In a reversed column the page stays at its end by itself, as a conversation should.
@@ -87,11 +86,8 @@ class Chat(Panel):
         self.prompt.value = ""
 
     def _decide(self, verdict):
-        def decide(self):
-            self.session.decide(verdict)
-            self._draw()
-
-        guarded(decide)(self)
+        self.guard(self.session.decide, verdict)
+        self.post(self._draw)
 
     @guarded
     def _reset(self):
@@ -168,7 +164,6 @@ class Chat(Panel):
                 self._on_tool_result(block)
         if sentence:
             self._add(page.bar(page.escape(sentence), page.RED if reason == "failed" else page.GREY))
-        self._text, self._answer = "", None
         self._draw()
 
     # Drawing
@@ -193,11 +188,7 @@ def _call(call, result=None):
     head = f"{page.badge('tool', page.GREY)} <b>{page.escape(call['name'])}</b>"
     if result is None:
         return page.bar(f"{head} <i>...</i>{body}", page.GREY)
-    text = rows.inner(result.get("content", ""))
-    error = page.badge("is_error", page.RED) + " " if result.get("is_error") else ""
-    first, *rest = text.split("\n")
-    first = page.escape(page.shorten(first, 80)) or "<i>no output</i>"
-    more = f" ... {len(rest) + 1} lines" if rest else ""
-    shown = page.code(text, fold=10_000)
-    folded = f"<details><summary>{error}<code>{first}</code>{more}</summary>{shown}</details>"
-    return page.bar(head + body + folded, page.RED if result.get("is_error") else page.GREY)
+    text, failed = rows.inner(result.get("content", "")), result.get("is_error")
+    head += f" {page.badge('is_error', page.RED)}" if failed else ""
+    shown = page.code(text, fold=1) if text else "<i>no output</i>"
+    return page.bar(head + body + shown, page.RED if failed else page.GREY)

@@ -1,6 +1,7 @@
 """HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says to both."""
 
 import ast
+import functools
 import json
 import re
 
@@ -13,6 +14,7 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
 
+_json = functools.partial(rows.to_edit, indent=1)
 _SHAPES = (AttributeError, IndexError, KeyError, TypeError)  # what a pass raises at a shape that it does not expect
 
 
@@ -121,7 +123,3 @@ def pasted(text):
 def _link(address):
     name = re.sub(r"https://github.com/(.+?)/(?:issues|pull)/(\d+).*", r"\1#\2", address)
     return f'<a href="{page.escape(address)}" target="_blank" style="text-decoration:underline">{page.escape(name)}</a>'
-
-
-def _json(value):
-    return rows.to_edit(value, indent=1)

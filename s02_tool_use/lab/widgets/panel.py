@@ -50,6 +50,21 @@ class Panel(ipywidgets.VBox):
         else:
             self._loop.call_soon_threadsafe(functools.partial(function, *arguments))
 
+    def guard(self, function, *arguments):
+        """Call `function` in the loop. What it raises is shown in the panel: elsewhere nobody would see it."""
+
+        def run():
+            self.notice.draw("")
+            try:
+                function(*arguments)
+            except Exception as error:
+                self.complain(sentence_for(error))
+            except KeyboardInterrupt:
+                self.complain("Stopped.")
+                raise Stopped("Stopped.") from None
+
+        self.post(run)
+
     def later(self, seconds, function):
         """Call `function` in the loop after a while; at once where there is none."""
         if self._loop is None:
@@ -101,23 +116,8 @@ def sentence_for(error):
 
 
 def guarded(method):
-    """A callback of a Panel, run in its loop. What it raises is shown in the panel: elsewhere nobody would see it."""
-
-    @functools.wraps(method)
-    def callback(self, *_):
-        self.post(run, self)
-
-    def run(self):
-        self.notice.draw("")
-        try:
-            method(self)
-        except Exception as error:
-            self.complain(sentence_for(error))
-        except KeyboardInterrupt:
-            self.complain("Stopped.")
-            raise Stopped("Stopped.") from None
-
-    return callback
+    """A callback of a Panel: `method` under its guard."""
+    return lambda self, *_: self.guard(method, self)
 
 
 SETTLE = 0.1  # seconds: what was typed and the click may come through different threads

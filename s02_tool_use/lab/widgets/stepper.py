@@ -51,7 +51,7 @@ class Stepper(Panel):
         self._drawing = False
         for part in (self.step, self.which):
             part.observe(self._chosen, "value")
-        self.view.observe(self._drawn_anew, "value")
+        self.view.observe(lambda _: guarded(Stepper._draw)(self), "value")
         moves = row(self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button)
         super().__init__([moves, row(self.step, self.which), self.says, self.view, self.shown, self.editor])
         self._draw()
@@ -90,18 +90,15 @@ class Stepper(Panel):
     @guarded
     def _fork(self):
         self._idle()
-        self._add(self.run.fork())
+        self._show(self.run.fork())
 
     @after_typing
     def _use(self):
         self._idle()
-        if self.run.at < len(self.run.stages) - 1:  # what came after it stays, in the run that it belongs to
-            run = self.run.fork()
-            run.edit(self.text.value)
-            self._add(run)
-        else:
-            self.run.edit(self.text.value)
-            self._draw()
+        is_last = self.run.at == len(self.run.stages) - 1
+        run = self.run if is_last else self.run.fork()  # what came after it stays, in the run that it belongs to
+        run.edit(self.text.value)
+        self._show(run)
 
     @guarded
     def _chosen(self):
@@ -111,19 +108,15 @@ class Stepper(Panel):
             run = self.runs[self.which.value]
             if run is self.run:
                 run.at = self.step.value
-            self.run = run
-            self._draw()
-
-    @guarded
-    def _drawn_anew(self):
-        self._draw()
+            self._show(run)
 
     def _idle(self):
         if self.busy:
             raise ValueError("The run goes on just now: wait for it, or press Stop.")
 
-    def _add(self, run):
-        self.runs.append(run)
+    def _show(self, run):
+        if run not in self.runs:
+            self.runs.append(run)
         self.run = run
         self._draw()
 
@@ -164,7 +157,8 @@ class Stepper(Panel):
 
     def _view(self, stage):
         if self.view.value == "on the wire":
-            return _wire(stage)
+            text = rows.to_text(stage.wire, indent=2)
+            return Page(text, page.code(text, fold=10_000)) if stage.wire else _note("Nothing goes over the wire here.")
         if self.view.value == "what changed":
             before = self.run.stages[max(0, self.run.at - 1)]
             return show.show_diff(before.messages, stage.messages)
@@ -197,13 +191,6 @@ def _about(stage):
     if stage.results and stage.kind in ("result", "unknown", "refused"):
         return rows.inner(stage.results[-1].get("content", ""))
     return ""
-
-
-def _wire(stage):
-    if stage.wire is None:
-        return _note("Nothing goes over the wire here.")
-    text = rows.to_text(stage.wire, indent=2)
-    return Page(text, page.code(text, fold=10_000))
 
 
 def _note(sentence):

@@ -5,8 +5,7 @@ Left out of the form: nested objects. They are typed as JSON.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import ipywidgets
 
@@ -73,7 +72,9 @@ class ToolBench(Panel):
             self.form.children = list(self.fields.values()) or [Drawing("<i>This tool takes no input.</i>")]
 
     def _arguments(self):
-        return input_of(self._chosen, {name: part.value for name, part in self.fields.items()})
+        """The input of a call. Empty fields are left out."""
+        values = {field.name: value_of(field, self.fields[field.name].value) for field in fields_of(self._chosen)}
+        return {name: value for name, value in values.items() if value is not None}
 
     @after_typing
     def _run(self):
@@ -96,8 +97,7 @@ class ToolBench(Panel):
         return Page(drawn.text, f"{drawn.html}<details><summary>tool_result as JSON</summary>{raw}</details>")
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One argument. `options` are the values to choose from, if there are only some."""
 
     name: str
@@ -110,15 +110,11 @@ class Field:
 def fields_of(tool):
     """The fields of a tool's input_schema, in its order."""
     schema = tool.get("input_schema") or {}
-    required = schema.get("required") or []
-    fields = []
     for name, detail in (schema.get("properties") or {}).items():
         detail = detail if isinstance(detail, dict) else {}
-        kind, options = detail.get("type", "string"), tuple(detail.get("enum") or ())
-        if kind == "boolean" and not options:
-            options = (True, False)
-        fields.append(Field(name, kind, name in required, detail.get("description", ""), options))
-    return fields
+        kind, required = detail.get("type", "string"), name in (schema.get("required") or ())
+        options = detail.get("enum") or ((True, False) if kind == "boolean" else ())
+        yield Field(name, kind, required, detail.get("description", ""), tuple(options))
 
 
 def value_of(field, typed):
@@ -133,12 +129,6 @@ def value_of(field, typed):
         if field.kind in ("integer", "number", "boolean"):
             return typed  # a model can send a wrong type too: let the tool answer
         raise ValueError(f"{field.name} takes JSON, such as {'[]' if field.kind == 'array' else '{}'}.") from None
-
-
-def input_of(tool, typed):
-    """The input of a call from what was typed into each field: name -> text or value. Empty fields are left out."""
-    values = {field.name: value_of(field, typed.get(field.name)) for field in fields_of(tool)}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _part(field):

@@ -167,7 +167,7 @@ def test_a_built_in_has_no_line():
 
 @pytest.mark.skipif(WIN, reason="cat is no command of Windows")
 def test_a_command_that_reads_its_input_hangs_and_ends_when_it_is_stopped():
-    with trial.Silence() as stdin:
+    with trial.silence() as stdin:
         before = threading.active_count()
         outcome = trial.call(subprocess.run, ["cat"], deadline=0.3, stdin=stdin)
         assert outcome.late
@@ -176,7 +176,7 @@ def test_a_command_that_reads_its_input_hangs_and_ends_when_it_is_stopped():
 
 def test_standard_input_is_the_old_one_afterwards():
     before = os.fstat(0)
-    with trial.Silence():
+    with trial.silence():
         assert os.fstat(0).st_ino != before.st_ino
     assert os.fstat(0) == before
 

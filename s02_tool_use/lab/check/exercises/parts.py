@@ -117,8 +117,6 @@ def refusing(yours, *args):
 
 
 A_REFUSAL = Such("a ValueError", lambda value: isinstance(value, Raised))
-
-
 refused = rows_of(A_REFUSAL, run=refusing)
 
 
