@@ -32,6 +32,10 @@ def pytest_xdist_auto_num_workers(config):
     return 2 * (os.cpu_count() or 1)
 
 
+# What pytest.hookimpl(tryfirst=True) does, without the import of pytest: JupyterLab loads this module too.
+pytest_xdist_auto_num_workers.pytest_impl = {"tryfirst": True}  # type: ignore[attr-defined]
+
+
 def pytest_xdist_make_scheduler(config, log):
     """On several cores one process runs all cells of a notebook, in order, and all tests of a file of tests/machine,
     which share what they started; the cases of one test stay together too. Groups, as xdist 3.8 has them, pytest 9.2
