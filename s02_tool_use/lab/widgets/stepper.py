@@ -62,9 +62,7 @@ class Stepper(Panel):
         return conversation.plain(self.run.stage.messages)
 
     def twin(self) -> Page:
-        stages, stage = self.run.stages, self.run.stage
-        if not self.run.saved:
-            stages = stages[: self.run.at + 1]
+        stage, stages = self.run.stage, self.run.stages[: None if self.run.saved else self.run.at + 1]
         rows = [[number, one.title, one.says] for number, one in enumerate(stages)]
         steps, drawn = show_table(["step", "what happened", ""], rows), show.show_messages(stages[-1].messages)
         head = f"Stepper at step {self.run.at}: {stage.title}"

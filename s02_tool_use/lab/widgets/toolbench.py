@@ -49,13 +49,9 @@ class ToolBench(Panel):
             return Page(head, f"<i>{page.escape(head)}</i>")
         return self._drawn()
 
-    @property
-    def _chosen(self):
-        return self.tools[self.tool.value]
-
     @guarded
     def _picked(self):
-        tool = self._chosen
+        tool = self.tools[self.tool.value]
         self.about.draw(f'<div style="max-width:60em">{page.escape(tool.get("description", ""))}</div>')
         self.result = None
         self._draw()
@@ -73,7 +69,8 @@ class ToolBench(Panel):
 
     def _arguments(self):
         """The input of a call. Empty fields are left out."""
-        values = {field.name: value_of(field, self.fields[field.name].value) for field in fields_of(self._chosen)}
+        fields = fields_of(self.tools[self.tool.value])
+        values = {field.name: value_of(field, self.fields[field.name].value) for field in fields}
         return {name: value for name, value in values.items() if value is not None}
 
     @after_typing
