@@ -7,6 +7,7 @@ A new rule is a function that returns Found, where the API looks for it, a line 
 what it refuses.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -78,7 +79,8 @@ def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem 
     if found is None:
         return None
     rule, message, *place = found
-    return Problem(message, rule, *place)
+    named = re.match(r"messages\.(\d+)(?:\.content\.(\d+))?", message)  # most messages say their place themselves
+    return Problem(message, rule, *(place or [int(part) for part in (named.groups() if named else ()) if part]))
 
 
 class Conversation:
@@ -114,7 +116,7 @@ def _parts(block):
         yield from ((f".tool_result.content.{k}", part) for k, part in enumerate(content))
 
 
-Found = Iterator[tuple]  # (rule, message), and where there is one, message index and block index
+Found = Iterator[tuple]  # (rule, message), and message index and block index if the message does not say them
 
 
 # ---- the rules, in the order of the API: each function from here on that returns Found
@@ -156,7 +158,7 @@ def right_pictures(conversation: Conversation) -> Found:
     for i, j, inside, source in pictures:
         if source["type"] == "base64":
             path = f"messages.{i}.content.{j}{inside}.image.source.base64"
-            yield from (("C10", text, i, j) for text in check_picture(source, path, len(pictures)))
+            yield from (("C10", text) for text in check_picture(source, path, len(pictures)))
 
 
 def has_content(conversation: Conversation) -> Found:
@@ -165,10 +167,10 @@ def has_content(conversation: Conversation) -> Found:
     empty = {start for start, (role, spots) in starts if role == "user" and not spots}
     for i, message in enumerate(conversation.messages):
         if i in empty:
-            yield "C1", f"messages.{i}: user messages must have non-empty content", i
+            yield "C1", f"messages.{i}: user messages must have non-empty content"
         if message["role"] == "assistant" and not message["content"] and i < len(conversation.messages) - 1:
             text = "all messages must have non-empty content except for the optional final assistant message"
-            yield "C1", f"messages.{i}: {text}", i
+            yield "C1", f"messages.{i}: {text}"
 
 
 def has_text(conversation: Conversation) -> Found:
@@ -190,7 +192,7 @@ def system_in_its_place(conversation: Conversation) -> Found:
         if message["role"] != "system" or (content == [] and "output_config" in message):
             continue
         if not all(text.strip() for text in ([content] if isinstance(content, str) else [b["text"] for b in content])):
-            yield "R3", f"messages.{i}: system text blocks must contain non-whitespace text", i
+            yield "R3", f"messages.{i}: system text blocks must contain non-whitespace text"
         if i == 0:
             text = "messages.0: use the top-level 'system' parameter for the initial system prompt"
         elif messages[i - 1]["role"] != "user" and not _ends_in(messages[i - 1], SERVER_RESULTS):
@@ -216,7 +218,7 @@ def right_role(conversation: Conversation) -> Found:
             rule = "C11" if kind == "document" else "P11"
             yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
         if today and role == "user" and kind == "text" and block.get("citations"):
-            yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted", i, j
+            yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted"
 
 
 # ---- calls and results
@@ -228,7 +230,7 @@ def own_id(conversation: Conversation) -> Found:
     for i, j, block in conversation.spots:
         if block["type"] in ("tool_use", "server_tool_use"):
             if (block["type"], block["id"]) in seen:
-                yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique", i, j
+                yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique"
             seen.add((block["type"], block["id"]))
 
 
@@ -251,7 +253,7 @@ def answered_at_once(conversation: Conversation) -> Found:
         for i, j, name in results if two == "user" else ():
             if name in seen or name not in names:
                 rule = "P6" if name in seen else "P5"
-                yield rule, WORDS[rule].format(i, j, name), i, j
+                yield rule, WORDS[rule].format(i, j, name)
             seen.add(name)
 
 
@@ -270,14 +272,14 @@ def server_pairs(conversation: Conversation) -> Found:
         elif kind in SERVER_RESULTS:
             name = block["tool_use_id"]
             if name not in calls or name in finished:
-                yield "P14", WORDS["P14"].format(i, j, kind, name), i, j
+                yield "P14", WORDS["P14"].format(i, j, kind, name)
             finished.add(name)
     for (role, spots), (_, following) in pairwise(conversation.turns):
         for i, j, block in spots if role == "assistant" else ():
             unfinished = block["type"] == "server_tool_use" and block["id"] not in finished
             if unfinished and any(other["type"] != "tool_result" for _, _, other in following):
                 text = "has no result yet: the next message may only hold `tool_result` blocks"
-                yield "P14", f"messages.{i}.content.{j}: `server_tool_use` {block['id']} {text}", i, j
+                yield "P14", f"messages.{i}.content.{j}: `server_tool_use` {block['id']} {text}"
 
 
 def alternating(conversation: Conversation) -> Found:
@@ -301,7 +303,7 @@ def thinking_comes_first(conversation: Conversation) -> Found:
             loop.append(spots[0])
     if conversation.thinking == "enabled" and loop and not {loop[0][2]["type"], loop[-1][2]["type"]} & THINKING:
         i, j, block = loop[0]
-        yield "K1", WORDS["K1"].format(i, j, block["type"]), i, j
+        yield "K1", WORDS["K1"].format(i, j, block["type"])
 
 
 def thinking_is_untouched(conversation: Conversation) -> Found:
@@ -312,7 +314,7 @@ def thinking_is_untouched(conversation: Conversation) -> Found:
             forged = conversation.profile.forged and conversation.profile.forged(block)
             if forged or not block["signature"]:
                 rule = "K2" if forged and i >= latest else "K3"
-                yield rule, WORDS[rule].format(i, j), i, j
+                yield rule, WORDS[rule].format(i, j)
 
 
 def thinking_is_not_last(conversation: Conversation) -> Found:
@@ -339,7 +341,7 @@ def ends_with_the_user(conversation: Conversation) -> Found:
     spots = conversation.turns[-1][1]
     for i, j, block in spots:
         if block["type"] in THINKING and conversation.thinking == "disabled":
-            yield "K6", WORDS["K6"].format(i, j, block["type"]), i, j
+            yield "K6", WORDS["K6"].format(i, j, block["type"])
     if spots and spots[-1][2]["type"] == "text" and spots[-1][2]["text"] != spots[-1][2]["text"].rstrip():
         yield "R7", "messages: final assistant content cannot end with trailing whitespace", last, spots[-1][1]
 

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError as Refusal
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as core
 
-from ...history.fields import CALLERS, FIELDS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES
+from ...history.fields import CALLERS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES, TYPES
 from .rules_table import RULES, WORDS
 from .schemas import is_closed, is_json_schema
 
@@ -92,34 +92,29 @@ MARKER = tagged({"ephemeral": {"ttl": optional(one_of("5m", "1h"))}})
 CALLER = tagged({kind: {name: needed() for name in fields - {"type"}} for kind, fields in CALLERS.items()})
 CALL_ID, SERVER_ID = core.str_schema(pattern="^[a-zA-Z0-9_-]+$"), core.str_schema(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
 CALL = {"name": needed(core.str_schema(min_length=1, max_length=200), "P9"), "input": needed(OBJECT, "P10")}
-SERVER_RESULT = {"content": needed(either(items(), OBJECT), "C4"), "tool_use_id": needed(SERVER_ID, "P14")}
 
-# What blocks of a type hold, and what any block may hold that has the field. Which fields those are: history/fields.py.
+# What history/fields.py says of a field, in the words above; and what it leaves open: of some blocks, and of any.
+HELD: dict[Any, Any] = {
+    str: needed(TEXT),
+    dict: needed(OBJECT),
+    list: needed(items()),
+    dict | list: needed(either(items(), OBJECT)),
+}
+HELD |= {str | None: optional(TEXT), dict | None: optional(OBJECT), list | None: optional(items()), object: optional()}
 BLOCKS: dict[str, dict] = {
-    "text": {"text": needed(TEXT, "C4"), "citations": optional(items(), "C4")},
+    "text": {"text": needed(TEXT)},
     "thinking": {"signature": needed(TEXT, "K4"), "thinking": needed(TEXT, "K4")},
-    "redacted_thinking": {"data": needed(TEXT, "K4")},
     "tool_use": {"id": needed(CALL_ID, "P8"), **CALL},
     "tool_result": {"tool_use_id": needed(CALL_ID, "P12")},
     "server_tool_use": {"id": needed(SERVER_ID, "P14"), **CALL},
-    **dict.fromkeys(SERVER_RESULTS, SERVER_RESULT),
-    "search_result": {"content": needed(items(), "C4"), "source": needed(TEXT, "C4"), "title": needed(TEXT, "C4")},
-    "container_upload": {"file_id": needed(TEXT, "C4")},
-    "tool_reference": {"tool_name": needed(TEXT, "C4")},
-    "browser_state": {"tabs": needed(items(), "C4")},
+    **dict.fromkeys(SERVER_RESULTS, {"tool_use_id": needed(SERVER_ID, "P14")}),
     "image": {"source": needed(_source("image"), "C10")},
     "document": {"source": needed(_source("document"), "C10")},
 }
 ANY_BLOCK = {
     "cache_control": optional(MARKER, "C9"),
     "caller": optional(CALLER, "P13"),
-    "citations": optional(OBJECT, "C4"),
-    "context": optional(TEXT, "C4"),
     "is_error": optional(FLAG, "C6"),
-    "state_changes": optional(items(), "C4"),
-    "title": optional(TEXT, "C4"),
-    "toolset_name": optional(TEXT, "C4"),
-    "transformations": optional(OBJECT, "C4"),
 }
 BLOCK_CHECKS = {
     "text": ("C7", lambda block: block["text"] or block.get("cache_control") is None),
@@ -232,16 +227,15 @@ SAMPLING = {"temperature", "top_k", "top_p"}  # unknown since version 2026-10-21
 
 
 def _block(kind, **changed):
-    fields = {"type": needed(), **BLOCKS.get(kind, {}), **changed}
-    fields |= {name: field for name, field in ANY_BLOCK.items() if name in FIELDS[kind] - fields.keys()}
-    fields |= dict.fromkeys(FIELDS[kind] - fields.keys(), optional())
+    fields = {name: ANY_BLOCK.get(name, HELD[holds]) for name, holds in TYPES[kind].items()}
+    fields |= {"type": needed(), **BLOCKS.get(kind, {}), **changed}
     schema = record(fields, "C5")
     return checked(schema, *BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
 
 
 def _messages(system_role):
     inside = tagged({kind: _block(kind) for kind in sorted(INSIDE_RESULT)}, "C4")
-    blocks = {kind: _block(kind) for kind in FIELDS.keys() - ONLY_INSIDE_RESULT}
+    blocks = {kind: _block(kind) for kind in TYPES.keys() - ONLY_INSIDE_RESULT}
     blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
     said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
     roles = {"user": said, "assistant": said}
@@ -263,7 +257,7 @@ def _compiled(sampling, system_role):
 
 
 def refused(request: Any, profile: Any) -> tuple | None:
-    """The first field that the API refuses: (rule, message), in messages with the index of message and block. Or None.
+    """The first field that the API refuses: (rule, message). Or None.
 
     request: anything. profile: a rules.Profile.
     """
@@ -275,8 +269,7 @@ def refused(request: Any, profile: Any) -> tuple | None:
         fault: Any = error.errors(include_url=False)[0]
     kind, about, words = fault["type"], fault.get("ctx", {}), fault["msg"]
     place = [part for part in fault["loc"] if part not in (_FIRST, _SECOND)]
-    indexes = [part for part in place if isinstance(part, int)][:2] if place[:1] == ["messages"] else []
-    if indexes:
+    if place[:1] == ["messages"]:
         del place[2:3]  # the role, by which pydantic tells messages apart
     rule = _rule(schema, fault["loc"], "tag_rule" if kind.startswith("union_tag") else "rule")
     if kind in RULES:
@@ -290,7 +283,7 @@ def refused(request: Any, profile: Any) -> tuple | None:
         if "'tool_use'" in about.get("expected_tags", ""):
             about["expected_tags"] = QUOTED_TAGS
         words = ValidationError.from_exception_data("", [fault], input_type="json").errors()[0]["msg"]
-    return rule, ": ".join(filter(None, [".".join(map(str, place)), words])), *indexes
+    return rule, ": ".join(filter(None, [".".join(map(str, place)), words]))
 
 
 def _rule(schema: Any, place, name, rule="T1"):
