@@ -98,8 +98,8 @@ def _client(watcher, verify=True, **options):
     # No proxy may catch what stays on this machine.
     http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]), verify=verify)
     if watcher is not None:
-        watcher.attach(http_client)
-    _wall_in(http_client)
+        http_client.send = partial(watcher.send, http_client.send)
+    http_client.send = partial(_send_without_keys, http_client.send)
     client = anthropic.Anthropic(**options, http_client=http_client)
     weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
     return client
@@ -111,29 +111,25 @@ def _cut_log(record):
     return True
 
 
-def _wall_in(http_client):
-    """Cut the keys out of each body that this httpx2 client sends, and of each that comes back in one piece.
+def _send_without_keys(send, request, *, stream=False, **options):
+    """Cut the keys out of each body that an httpx2 client sends, and of each that comes back in one piece.
 
     Cut, not refused: a key in the history would be refused again with each request, and nobody could go on.
     """
     import httpx2
 
-    send = http_client.send
+    request = _without_keys(request, partial(httpx2.Request, request.method, request.url))
+    response = send(request, stream=stream, **options)
+    if stream and response.is_success:
+        return response
+    # An endpoint may quote the key, such as in an error.
+    return _without_keys(response, partial(httpx2.Response, response.status_code, request=request))
 
-    def without_keys(message, make):
-        """A request or a response, or what `make` makes of its body if a key stands in that."""
-        body = message.read().decode(errors="surrogateescape")
-        if (clean := cut(body)) == body:
-            return message
-        headers = [pair for pair in message.headers.multi_items() if pair[0] not in OF_A_BODY]
-        return make(headers=headers, content=clean.encode(errors="surrogateescape"), extensions=message.extensions)
 
-    def send_without_keys(request, *, stream=False, **options):
-        request = without_keys(request, partial(httpx2.Request, request.method, request.url))
-        response = send(request, stream=stream, **options)
-        if stream and response.is_success:
-            return response
-        # An endpoint may quote the key, such as in an error.
-        return without_keys(response, partial(httpx2.Response, response.status_code, request=request))
-
-    http_client.send = send_without_keys
+def _without_keys(message, make):
+    """A request or a response, or what `make` makes of its body if a key stands in that."""
+    body = message.read().decode(errors="surrogateescape")
+    if (clean := cut(body)) == body:
+        return message
+    headers = [pair for pair in message.headers.multi_items() if pair[0] not in OF_A_BODY]
+    return make(headers=headers, content=clean.encode(errors="surrogateescape"), extensions=message.extensions)

@@ -14,6 +14,7 @@ import os
 import re
 import threading
 import warnings
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -54,28 +55,23 @@ class Recorder:
             raise RecordingError(f"{self.path.name} cannot be written: {error.strerror}. Name another file.") from None
         self.said = f"Recording to {self.path.name}{f', after {len(heads)} earlier' if heads else ''}."
 
-    def attach(self, http_client: Any) -> None:
-        """Record what goes through this httpx2 client. A stream still arrives piece by piece."""
-        send = http_client.send
-
-        def recorded(request, *, stream=False, **options):
-            body = request.read().decode(errors="replace")
-            path = "/v1/" + request.url.path.partition("/v1/")[2].rstrip("/")
-            retry = int(request.headers.get("x-stainless-retry-count", 0))  # how often the SDK has sent it by itself
-            call = {"run": self.run, "n": next(self._numbers), "method": request.method, "path": path, "retry": retry}
-            call["request"] = parsed(body) if body else None
-            try:
-                response = send(request, stream=stream, **options)
-            except BaseException as error:  # no answer, or none that came to its end
-                self.keep({**call, "status": None, "failed": type(error).__name__})
-                raise
-            if stream:
-                response.stream = _tee(response, lambda body, whole: self.keep(call | _answer(response, body, whole)))
-            else:
-                self.keep(call | _answer(response, response.text, True))
-            return response
-
-        http_client.send = recorded
+    def send(self, send: Callable, request: Any, *, stream: bool = False, **options: Any) -> Any:
+        """Record what `send`, a method of an httpx2 client, sends and gets. A stream still arrives piece by piece."""
+        body = request.read().decode(errors="replace")
+        path = "/v1/" + request.url.path.partition("/v1/")[2].rstrip("/")
+        retry = int(request.headers.get("x-stainless-retry-count", 0))  # how often the SDK has sent it by itself
+        call = {"run": self.run, "n": next(self._numbers), "method": request.method, "path": path, "retry": retry}
+        call["request"] = parsed(body) if body else None
+        try:
+            response = send(request, stream=stream, **options)
+        except BaseException as error:  # no answer, or none that came to its end
+            self.keep({**call, "status": None, "failed": type(error).__name__})
+            raise
+        if stream:
+            response.stream = _tee(response, lambda body, whole: self.keep(call | _answer(response, body, whole)))
+        else:
+            self.keep(call | _answer(response, response.text, True))
+        return response
 
     def keep(self, line: dict) -> None:
         """Append one line, without keys. What the system refuses is said once, and stops nothing."""

@@ -54,15 +54,14 @@ class Replay:
         runs = f"{self.path.name} holds {len(heads)} runs, this is the last one with requests." if heads[1:] else ""
         self.said = " ".join(filter(None, (said, WHO.get(head["answered_by"]), runs, note)))
 
-    def attach(self, http_client: Any) -> None:
-        """Let the first departure be said where the request was made: below its cell, not in the server's thread."""
-        http_client.event_hooks = {"response": [lambda response: self._tell()]}
-
-    def _tell(self):
+    def send(self, send: Callable, request: Any, **options: Any) -> Any:
+        """Send it, and say the first departure where it was made: below its cell, not in the server's thread."""
+        response = send(request, **options)
         # A widget asks from a thread of its own, whose output would land in whichever cell is running.
         if self.departures and not self._told and threading.current_thread() is threading.main_thread():
             self._told = True
             warnings.warn_explicit(self.departures[0], Departure, f"<{self.path.name}>", self._at)
+        return response
 
     def respond(self, method: str, path: str, request: Any, judge: Callable[[Any], None]) -> Response:
         """The Response for a request. `judge(request)` raises what the API's rules say against one that departs."""
