@@ -22,7 +22,7 @@ CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.arg
 COMMANDS = {
     "lab": ["-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab"],
     # All that the settings in pyproject.toml leave out; paths that follow take the place of testpaths.
-    "test": ["-m", "pytest", "--nbval", "-onorecursedirs=sample node_modules .*", "-otestpaths=tests notebooks"],
+    "test": ["-m", "pytest", "--nbval", "-onorecursedirs=node_modules .*", "-otestpaths=tests notebooks"],
     "chat": ["-c", CALL.format("terminal")],
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],

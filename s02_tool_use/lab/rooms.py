@@ -33,10 +33,17 @@ def fresh_workspace() -> None:
     Call it again to get back to a clean state: the copy before it is removed, with all that was changed in it.
     """
     root = _new_folder()
-    shutil.copytree(SAMPLE, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    copy_sample(root)
     use_workdir(root)
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
     print("Workspace: a fresh copy of the sample project:", ", ".join(names))
+
+
+def copy_sample(folder: Path) -> None:
+    """Put the sample project into `folder`. In its own place the programs are .txt: no tool takes them for ours."""
+    shutil.copytree(SAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+    for path in folder.glob("*.py.txt"):
+        path.rename(path.with_suffix(""))
 
 
 def escape_room() -> Path:

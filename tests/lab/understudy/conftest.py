@@ -1,13 +1,10 @@
-import shutil
-from pathlib import Path
-
 import pytest
 
-SAMPLE = Path(__file__).parents[3] / "s02_tool_use" / "lab" / "data" / "sample"
+from s02_tool_use.lab.rooms import copy_sample
 
 
 @pytest.fixture
 def sample(workspace):
     """The workspace holds the sample project of the notebooks."""
-    shutil.copytree(SAMPLE, workspace, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_sample(workspace)
     return workspace
