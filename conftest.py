@@ -1,0 +1,37 @@
+"""How pytest runs all tests and notebooks: offline, on all cores. What tests share stands in tests/conftest.py."""
+
+import os
+import sys
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+
+def pytest_configure(config):
+    """The notebooks run offline, whatever .env names: the kernels that nbval starts inherit this.
+
+    Compiled files are written, even in a container that says otherwise: else each worker and each of the hundreds of
+    processes that the tests start would compile the same modules again, a third of the whole time.
+    """
+    os.environ["S02_OFFLINE"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers(config):
+    """Two workers a core: half of what a test does is to wait, for a timeout or for another process."""
+    return 2 * (os.cpu_count() or 1)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """On several cores one process runs all cells of a notebook, in order, and all tests of a file of tests/machine,
+    which share what they started; the cases of one test stay together too. Groups, as xdist 3.8 has them, pytest 9.2
+    no longer sees."""
+    return Scheduling(config, log)
+
+
+class Scheduling(LoadScopeScheduling):
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        return file if file.endswith(".ipynb") or "/machine/" in file else nodeid.partition("[")[0]
