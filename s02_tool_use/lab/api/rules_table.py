@@ -1,7 +1,7 @@
 """Every rule in one line: what it asks, and where its words were seen. The checks are in shape.py and rules.py.
 
-`quoted`: the words are those of a real response, as reported at `source`. Otherwise the rule is documented or observed,
-and the words are ours. The API's words may change at any time: branch on status and type, show the message to people.
+`quoted`: the words are those of a real response, as reported where they were `seen`. Otherwise the rule is documented
+or observed, and the words are ours. The API's words may change at any time: branch on status and type.
 """
 
 from typing import NamedTuple
@@ -14,12 +14,6 @@ class Rule(NamedTuple):
     says: str
     seen: str  # owner/repository#issue, or where else
     quoted: bool = True
-
-    @property
-    def source(self) -> str:
-        """The address, where there is one."""
-        repository, _, number = self.seen.partition("#")
-        return f"https://github.com/{repository}/issues/{number}" if number else self.seen
 
 
 RULES = {
