@@ -53,30 +53,22 @@ def fix_tests(clause: Clause) -> Plan:
         if left.keys() < failures.keys() and (left or not failed(report)):
             test = next(test for test in failures if test not in left)
             why = failures[test] or clause.t("it did not say why", "没有说明原因")
-            failing = clause.t(
-                f"{test} failed: {why}.\nIn {path}, line {line}, ", f"{test} 失败：{why}。\n在 {path} 第 {line} 行，"
-            )
-            helped.append(
-                failing + clause.t(f"I changed `{old}` to `{new}`. ", f"我把 `{old}` 改成了 `{new}`。") + rule
-            )
+            en = f"{test} failed: {why}.\nIn {path}, line {line}, I changed `{old}` to `{new}`. {rule}"
+            zh = f"{test} 失败：{why}。\n在 {path} 第 {line} 行，我把 `{old}` 改成了 `{new}`。{rule}"
+            helped.append(clause.t(en, zh).rstrip())
             sources[path], failures = sources[path].replace(old, new), left
             continue
         say = "That did not help. I'll take it back.", "没有用，撤回。"
-        no = (
-            "A change that did not help could not be taken back, so look at the file",
-            "一个没有用的改动无法撤回，请检查文件",
-        )
+        no = "A change that did not help could not be taken back, so look at the file", "无法撤回改动，请检查文件"
         yield from use(clause, "edit", say, no, path=path, old_text=new, new_text=old)
     changes = clause.t(f"{len(tried)} change{'s' * (len(tried) != 1)} tried", f"共试了 {len(tried)} 个改动")
     last = output(report).strip().splitlines()[-1]
-    end = clause.t(f"Now `{command}` says: {last} ({changes})", f"现在 `{command}` 显示：{last}（{changes}）")
+    en, zh = f"Now `{command}` says: {last} ({changes})", f"现在 `{command}` 显示：{last}（{changes}）"
     if failures:
-        end = clause.t(
-            f"Still failing: {', '.join(failures)} ({changes}; what did not help is taken back). "
-            "I only know common slips, such as < for <=; this one I do not know.",
-            f"仍然失败：{'、'.join(failures)}（{changes}，没有用的都已撤回）。我只认识常见的小错误，例如把 <= 写成 <。",
-        )
-    return "\n".join([*map(str.rstrip, helped), end])
+        en = f"Still failing: {', '.join(failures)} ({changes}; what did not help is taken back). "
+        en += "I only know common slips, such as < for <=; this one I do not know."
+        zh = f"仍然失败：{'、'.join(failures)}（{changes}，没有用的都已撤回）。我只认识常见的小错误，例如把 <= 写成 <。"
+    return "\n".join([*helped, clause.t(en, zh)])
 
 
 def run(clause, say):

@@ -23,6 +23,11 @@ def no_path(clause):
     return all("*" in path for path in clause.paths)
 
 
+def is_path(clause):
+    """A file name is all that it says."""
+    return clause.paths == [clause.text.strip(" .?`'\"“”")]
+
+
 def only_paths(clause):
     """Nothing but files is named: "Where can I find the file a.txt?" """
     words = r"\b(find|locate|where|s|is|are|can|could|i|you|me|my|the|a|files?|called|named|located|please|and)\b"
@@ -88,6 +93,7 @@ TABLE = [  # the first intent whose words stand in the clause decides
         r"读|看|打开|显示|内容|什么|解释|总结|概括|介绍",
         a_path,
     ),
+    Intent(plans.read_files, "", "", is_path),
 ]
 NOT = re.compile(r"(?i)((\b(not|never|without)|n['’]t)(,? (ever|want you|to))*|(不[要用]|别|勿)([把将][^，。]*)?)\s*$")
 NAMELESS = {plans.list_files, plans.search, plans.about_project}
@@ -133,12 +139,7 @@ def intended(clause: Clause) -> Callable[[Clause], plans.Plan] | None:
         found = clause.has(f"{english}|{chinese}")
         if found and needs(clause) and not NOT.search(clause.text[: found.start(found.lastindex or 0)]):
             return plan
-    return plans.read_files if is_path(clause) else None
-
-
-def is_path(clause: Clause) -> bool:
-    """True if a file name is all that it says."""
-    return clause.paths == [clause.text.strip(" .?`'\"“”")]
+    return None
 
 
 def best(clause: Clause) -> plans.Plan:
