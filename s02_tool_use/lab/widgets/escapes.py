@@ -23,6 +23,7 @@ DEADLINE_SECONDS = 2.0  # seconds for one search: a naive one may walk through t
 
 EXAMPLES = {
     "path": [
+        "(choose one)",
         "notes.txt",
         "../secret.txt",
         "BASE/secret.txt",
@@ -34,22 +35,17 @@ EXAMPLES = {
         "v1..v2.diff",
         "~/notes.txt",
     ],
-    "pattern": ["*.txt", "**/*.txt", "../*.txt", "door/*.txt", "[.][.]/*.txt", "BASE/*.txt"],
+    "pattern": ["(choose one)", "*.txt", "**/*.txt", "../*.txt", "door/*.txt", "[.][.]/*.txt", "BASE/*.txt"],
 }
 
 # The versions, the naive ones each with its flaw. They take the workspace and what the model said.
 
 
-def checked(version, is_fine, refusal):
-    """This version behind a check of (the workspace, what was said, what the version makes of it)."""
-
-    def with_check(root, said):
-        made = version(root, said)
-        if not is_fine(root, said, made):
-            raise ValueError(refusal)
-        return made
-
-    return with_check
+def only_if(made, fine, refusal):
+    """What a version made, if its check finds that fine."""
+    if not fine:
+        raise ValueError(refusal)
+    return made
 
 
 def normal(root, p):
@@ -60,33 +56,29 @@ def recursive(root, pattern):
     return glob.iglob(pattern, root_dir=root, recursive=True)
 
 
-def glob_ours(root, pattern):
-    return [line for line in tools.run_glob(pattern).split("\n") if not line.startswith(("[", "No matches"))]
-
-
-def _no_dots(version):
-    return checked(version, lambda root, said, made: ".." not in said, "there is .. in it")
-
-
-def _below(version, refusal):
-    return checked(version, lambda root, said, made: made.is_relative_to(root), refusal)
-
-
 PATHS = {
     "root / p": Path,
-    '".." in p': _no_dots(Path),
-    "normpath, startswith": checked(
-        normal, lambda root, said, made: str(made).startswith(str(root)), "its text begins differently"
+    '".." in p': lambda root, p: only_if(Path(root, p), ".." not in p, "there is .. in it"),
+    "normpath, startswith": lambda root, p: only_if(
+        path := normal(root, p), str(path).startswith(str(root)), "its text begins differently"
     ),
-    "normpath, is_relative_to": _below(normal, "its parts begin differently"),
-    "resolve, is_relative_to": _below(lambda root, p: Path(root, p).resolve(), "its real place is outside"),
+    "normpath, is_relative_to": lambda root, p: only_if(
+        path := normal(root, p), path.is_relative_to(root), "its parts begin differently"
+    ),
+    "resolve, is_relative_to": lambda root, p: only_if(
+        path := Path(root, p).resolve(), path.is_relative_to(root), "its real place is outside"
+    ),
     "safe_path": lambda root, p: workspace.safe_path(p),
 }
 GLOBS = {
     "glob(pattern)": lambda root, pattern: glob.iglob(pattern, root_dir=root),
     "glob(pattern, recursive=True)": recursive,
-    '".." in pattern': _no_dots(recursive),
-    "run_glob": glob_ours,
+    '".." in pattern': lambda root, pattern: only_if(
+        recursive(root, pattern), ".." not in pattern, "there is .. in it"
+    ),
+    "run_glob": lambda root, pattern: [
+        line for line in tools.run_glob(pattern).split("\n") if not line.startswith(("[", "No matches"))
+    ],
 }
 REFUSALS = (ValueError, OSError, RuntimeError, NotImplementedError)  # what a version may raise
 

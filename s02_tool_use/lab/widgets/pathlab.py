@@ -22,7 +22,7 @@ class PathLab(Panel):
         self.kind = choice("It is a", ["path", "pattern"])
         self.kind.value = kind
         self.text = ipywidgets.Text(value=text, description="Text", placeholder="what a model sends")
-        self.examples = ipywidgets.Dropdown(description="Examples", options=self._examples())
+        self.examples = ipywidgets.Dropdown(description="Examples", options=escapes.EXAMPLES[kind])
         self.layouts = [switch("a neighbour: work-evil"), switch("links in the workspace")]
         self.place, self.table = Drawing(), Drawing()
         self.kind.observe(self._switched, "value")
@@ -37,12 +37,9 @@ class PathLab(Panel):
         place, table = self._place(), self._table()
         return Page(f"{place.text}\n{table.text}", place.html + table.html)
 
-    def _examples(self):
-        return ["(choose one)", *escapes.EXAMPLES[self.kind.value]]
-
     @guarded
     def _switched(self):
-        self.examples.options = self._examples()
+        self.examples.options = escapes.EXAMPLES[self.kind.value]
         self.text.value = self.examples.options[2]
         self._look()
 
