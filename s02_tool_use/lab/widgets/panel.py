@@ -5,7 +5,6 @@ what it finds out is drawn by the kernel's event loop. Left out: what each widge
 """
 
 import asyncio
-import functools
 
 import ipywidgets
 
@@ -26,9 +25,6 @@ class Panel(ipywidgets.VBox):
         self._loop = _running_loop()  # the kernel's; None in a plain Python
         super().__init__([*parts, self.notice], layout=ipywidgets.Layout(width="100%"))
 
-    def twin(self):
-        raise NotImplementedError
-
     def __repr__(self):
         return self.twin().text
 
@@ -48,7 +44,7 @@ class Panel(ipywidgets.VBox):
         if self._loop is None or self._loop.is_closed() or _running_loop() is self._loop:
             function(*arguments)
         else:
-            self._loop.call_soon_threadsafe(functools.partial(function, *arguments))
+            self._loop.call_soon_threadsafe(function, *arguments)
 
     def guard(self, function, *arguments):
         """Call `function` in the loop. What it raises is shown in the panel: elsewhere nobody would see it."""
