@@ -7,7 +7,7 @@ notebook again starts from the same state.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..workspace import use_workdir
@@ -54,7 +54,9 @@ def escape_room() -> Path:
     base = _new_folder()
     refused = build_room(base)
     use_workdir(base / "work")
-    print("\n".join(_tree(base)))
+    for path in sorted(base.rglob("*")):
+        end = f" -> {os.readlink(path)}" if path.is_symlink() else "/" if path.is_dir() else ""
+        print("    " * len(path.relative_to(base).parts[1:]) + path.name + end)
     if refused:
         print("This system made no links (Windows needs its developer mode for them): cells about links differ here.")
     return base
@@ -74,18 +76,6 @@ def build_room(base: Path, layouts: Iterable[str] = ROOM) -> list[str]:
         except OSError:
             refused.append(name)
     return refused
-
-
-def _tree(folder: Path, indent: str = "") -> Iterator[str]:
-    """One line for each thing in a folder and below it, links with their targets."""
-    for path in sorted(folder.iterdir()):
-        if path.is_symlink():
-            yield f"{indent}{path.name} -> {os.readlink(path)}"
-        elif path.is_dir():
-            yield f"{indent}{path.name}/"
-            yield from _tree(path, indent + "    ")
-        else:
-            yield indent + path.name
 
 
 def _new_folder() -> Path:
