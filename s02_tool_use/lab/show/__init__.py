@@ -2,12 +2,7 @@
 
 from ... import lazily
 
-_HOME = {
-    "show_diff": "messages",
-    "show_messages": "messages",
-    "show_source": "source",
-    "show_table": "table",
-}
+_HOME = {"show_diff": "messages", "show_messages": "messages", "show_source": "source", "show_table": "table"}
 
 __all__ = list(_HOME)
 __getattr__ = lazily(__name__, _HOME)

@@ -10,19 +10,16 @@ _STYLE = "border-bottom:1px solid rgba(128,128,128,.35);padding:3px 10px 3px 0;v
 
 def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
     """Draw a table. head: the names of the columns. rows: lists of values; a Page as a value keeps its own drawing."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    for row in cells:
+    table = [[(Page(str(name), escape(name)), "left") for name in head], *(list(map(_cell, row)) for row in rows)]
+    texts = [[page.text.replace("\n", ", ") for page, _ in row] for row in table]
+    for row in texts:
         if len(row) != len(head):
-            values = [page.text for page, _ in row]
-            raise ValueError(f"The table has {len(head)} columns, and a row has {len(row)} values: {values}")
-    texts = [list(map(str, head)), *([page.text.replace("\n", ", ") for page, _ in row] for row in cells)]
+            raise ValueError(f"The table has {len(head)} columns, and a row has {len(row)} values: {row}")
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    texts.insert(1, ["-" * width for width in widths])
-    sides = [["left"] * len(head)] * 2 + [[side for _, side in row] for row in cells]
-    names = _row("th", [(escape(name), "left") for name in head])
-    body = "".join(_row("td", [(page.html, side) for page, side in row]) for row in cells)
-    html = f'<table style="border-collapse:collapse;margin:4px 0">{names}{body}</table>'
-    return Page("\n".join(map(_line, texts, sides, [widths] * len(texts))), html)
+    lines = [_line(row, cells, widths) for row, cells in zip(texts, table, strict=True)]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    html = "".join(_row("td" if at else "th", row) for at, row in enumerate(table))
+    return Page("\n".join(lines), f'<table style="border-collapse:collapse;margin:4px 0">{html}</table>')
 
 
 def _cell(value):
@@ -34,11 +31,11 @@ def _cell(value):
     return Page(text, f'<span style="white-space:pre-wrap">{escape(text)}</span>'), "right" if is_number else "left"
 
 
-def _line(texts, sides, widths):
-    aligned = (str.rjust if side == "right" else str.ljust for side in sides)
+def _line(texts, cells, widths):
+    aligned = (str.rjust if side == "right" else str.ljust for _, side in cells)
     return "  ".join(align(text, width) for align, text, width in zip(aligned, texts, widths, strict=True)).rstrip()
 
 
 def _row(tag, cells):
-    drawn = (f'<{tag} style="{_STYLE}text-align:{side}">{html}</{tag}>' for html, side in cells)
+    drawn = (f'<{tag} style="{_STYLE}text-align:{side}">{page.html}</{tag}>' for page, side in cells)
     return f"<tr>{''.join(drawn)}</tr>"
