@@ -24,10 +24,7 @@ from .schemas import is_closed, is_json_schema
 ANY, OBJECT, TEXT = core.any_schema(), core.dict_schema(), core.str_schema()
 FLAG, WHOLE, NUMBER = core.bool_schema(), core.int_schema(), core.float_schema()
 _FIRST, _SECOND = "|first", "|second"  # stand in pydantic's path of a fault where the API's has nothing
-
-
-def items(schema: Any = ANY) -> Any:
-    return core.list_schema(schema, fail_fast=True)
+items = partial(core.list_schema, fail_fast=True)
 
 
 def one_of(*values: str) -> Any:
