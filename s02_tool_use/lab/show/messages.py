@@ -99,19 +99,19 @@ def show_diff(before: object, after: object) -> Page:
 
 def _changes(old, new):
     """(mark, line) for each line that changed, with CONTEXT lines around it; marks are "-", "+" and " "."""
+    groups = list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT))
+    if groups:
+        groups.append(
+            [("equal", len(old), len(old), len(new), len(new))]
+        )  # what follows the last change is left out too
     seen = 0
-    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
-        yield from _left_out(group[0][1] - seen)
+    for group in groups:
+        if same := group[0][1] - seen:
+            yield " ", f"... {rows.many(same, 'line')} as before"
         for tag, start, end, new_start, new_end in group:
             yield from [(" " if tag == "equal" else "-", line) for line in old[start:end]]
             yield from [("+", line) for line in new[new_start:new_end] if tag != "equal"]
         seen = group[-1][2]
-    if seen:
-        yield from _left_out(len(old) - seen)
-
-
-def _left_out(number):
-    return [(" ", f"... {number} lines as before")] if number > 1 else [(" ", "... 1 line as before")] * number
 
 
 def _changed_line(line):

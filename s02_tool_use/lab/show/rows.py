@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...calls.secrets import cut
 from ..api import wire
@@ -10,8 +10,7 @@ from ..client.faults import printable
 from ..conversation import blocks, calls
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One block. `label` joins a call (A, B, ...) with its result; `body` is its text, as long as it is."""
 
     kind: str
@@ -96,9 +95,9 @@ def to_text(value: object, indent: int | None = None) -> str:
     return cut(json.dumps(value, ensure_ascii=False, indent=indent, default=repr))
 
 
-def to_edit(value: object, indent: int = 2) -> str:
+def to_edit(value: object) -> str:
     """JSON for a field: what could not be seen is written as JSON writes it, so it can be edited and says the same."""
-    text = to_text(value, indent).replace("\x7f", "\\u007f")
+    text = to_text(value, indent=2).replace("\x7f", "\\u007f")
     return printable(text, mark=lambda character: json.dumps(character)[1:-1])
 
 
@@ -106,8 +105,9 @@ def counts(messages: list) -> str:
     """`3 messages, 4 blocks, about 60 tokens`: counted as the offline server counts them in `usage`."""
     number = sum(len(blocks(message)) for message in messages)
     tokens = wire.count_tokens(to_text(messages))
-    return f"{_many(len(messages), 'message')}, {_many(number, 'block')}, about {_many(tokens, 'token')}"
+    return f"{many(len(messages), 'message')}, {many(number, 'block')}, about {many(tokens, 'token')}"
 
 
-def _many(number, thing):
+def many(number: int, thing: str) -> str:
+    """`1 line`, `2 lines`"""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,7 +1,6 @@
 """HistoryLab: a broken conversation, the passes of normalize_messages as switches, and what the API says to both."""
 
 import ast
-import functools
 import json
 import re
 
@@ -14,9 +13,6 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
 
-_json = functools.partial(rows.to_edit, indent=1)
-_SHAPES = (AttributeError, IndexError, KeyError, TypeError)  # what a pass raises at a shape that it does not expect
-
 
 class HistoryLab(Panel):
     """Pick a history that somebody reported, or paste your own, and switch the passes on and off.
@@ -28,16 +24,13 @@ class HistoryLab(Panel):
         self.cases = histories()
         self.after: list = []
         own = messages is not None
-        self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], description="History")
-        self.case.value = "(your own)" if own else case
-        self.why = Drawing()
-        self.text = typed(ipywidgets.Textarea, "Messages", rows=8)
-        self.text.value = _json(conversation.plain(messages) if own else self.cases[case]["messages"])
+        picked = "(your own)" if own else case
+        self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], value=picked, description="History")
+        begin = conversation.plain(messages) if own else self.cases[case]["messages"]
+        self.text = typed(ipywidgets.Textarea, "Messages", rows=8, value=rows.to_edit(begin))
         self.switches = {name: switch(str(one.__doc__).split(".")[0]) for name, one in PASSES.items()}
-        self.before, self.fixed = Drawing(), Drawing()
-        for place in (self.before, self.fixed):
-            place.layout = ipywidgets.Layout(width="48%", min_width="24em")
-        self.repairs = Drawing()
+        self.why, self.repairs = Drawing(), Drawing()
+        self.before, self.fixed = (Drawing(width="48%", min_width="24em") for _ in range(2))
         self.case.observe(self._picked, "value")
         for part in (self.text, *self.switches.values()):
             part.observe(self._changed, "value")
@@ -52,7 +45,7 @@ class HistoryLab(Panel):
     @guarded
     def _picked(self):
         if self.case.value in self.cases:
-            self.text.value = _json(self.cases[self.case.value]["messages"])
+            self.text.value = rows.to_edit(self.cases[self.case.value]["messages"])
         self._changed()
 
     @guarded
@@ -67,7 +60,7 @@ class HistoryLab(Panel):
     def _case(self):
         """The case that is shown, or {} once its text was changed."""
         case = self.cases.get(self.case.value, {})
-        return case if case and self.text.value == _json(case["messages"]) else {}
+        return case if case and self.text.value == rows.to_edit(case["messages"]) else {}
 
     def _pages(self):
         history = pasted(self.text.value)
@@ -100,7 +93,7 @@ def fix(history, chosen=tuple(PASSES)):
         for name in PASSES:
             if name in chosen:
                 history = PASSES[name](history, repairs.append)
-    except _SHAPES as error:
+    except (AttributeError, IndexError, KeyError, TypeError) as error:  # at a shape that a pass does not expect
         raise ValueError(f"These passes need plain data first: {type(error).__name__}: {error}.") from None
     return history, repairs
 

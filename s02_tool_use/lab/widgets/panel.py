@@ -152,8 +152,8 @@ def row(*parts):
 class Drawing(ipywidgets.HTML):
     """A place for a Page, or for HTML that is ready."""
 
-    def __init__(self, shown=""):
-        super().__init__(layout=ipywidgets.Layout(width="100%", height="auto"))
+    def __init__(self, shown="", **layout):
+        super().__init__(layout={"width": "100%", "height": "auto"} | layout)
         self.draw(shown)
 
     def draw(self, shown):
