@@ -1,6 +1,6 @@
 """Scripted: the model says the lines that a notebook wrote for it. For behaviour that one cannot ask for."""
 
-import itertools
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,11 +29,14 @@ class Scripted:
         if isinstance(lines, str) or not hasattr(lines, "__iter__"):
             raise TypeError("A script is a list of lines, for example ['Hello.']")
         self.lines = [line if callable(line) else _reply(line, f"line {n}") for n, line in enumerate(lines, 1)]
-        self._numbers = itertools.count(1)  # of the requests: two threads never get the same
+        self._used = 0
+        self._lock = threading.Lock()
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The next line as a reply dict."""
-        number = next(self._numbers)
+        with self._lock:
+            self._used += 1
+            number = self._used
         if number > len(self.lines):
             length = "1 line" if len(self.lines) == 1 else f"{len(self.lines)} lines"
             said = f"The script has {length}, and this was request {number}."
