@@ -6,55 +6,39 @@ Importing the package imports nothing else: not the SDK, not IPython, not even t
 import importlib
 import sys
 
-_HOME = {
-    "PASSES": "messages",
-    "TOOLS": "dispatch",
-    "TOOL_HANDLERS": "dispatch",
-    "ToolError": "calls.results",
-    "agent_loop": "loop",
-    "agent_steps": "loop",
-    "answer_every_call": "history.answers",
-    "find": "tools",
-    "merge_neighbours": "history.turns",
-    "normalize_messages": "messages",
-    "open_file": "files.opening",
-    "open_folder": "workspace",
-    "opened_parent": "workspace",
-    "run_bash": "shell",
-    "run_edit": "tools",
-    "run_glob": "tools",
-    "run_read": "tools",
-    "run_tool": "dispatch",
-    "run_write": "tools",
-    "safe_path": "workspace",
-    "sandbox_status": "shell",
-    "use_workdir": "workspace",
-    "within": "workspace",
-    "workdir": "workspace",
-}
-
-__all__ = list(_HOME)
-
 
 def lazily(package, homes):
-    """Return a __getattr__ for `package`: it loads a name of `homes` from its module when it is first used.
+    """Return `__all__` and `__getattr__` of `package`, which loads each name from its module when it is first used.
 
-    homes: name -> the module it stands in, or None if the name is a module itself.
+    homes: module -> the names in it, or none if the module itself is the name.
     """
+    modules = {name: module for module, names in homes.items() for name in names or [module]}
 
     def load(name):
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = importlib.import_module(f"{package}.{homes[name] or name}")
-        if homes[name]:
+        value = importlib.import_module(f"{package}.{modules[name]}")
+        if homes[modules[name]]:
             value = getattr(value, name)
         setattr(sys.modules[package], name, value)  # the next use finds it at once
         return value
 
-    return load
+    return sorted(modules), load
 
 
-__getattr__ = lazily(__name__, _HOME)
+_HOMES = {
+    "calls.results": ["ToolError"],
+    "dispatch": ["TOOLS", "TOOL_HANDLERS", "run_tool"],
+    "files.opening": ["open_file"],
+    "history.answers": ["answer_every_call"],
+    "history.turns": ["merge_neighbours"],
+    "loop": ["agent_loop", "agent_steps"],
+    "messages": ["PASSES", "normalize_messages"],
+    "shell": ["run_bash", "sandbox_status"],
+    "tools": ["find", "run_edit", "run_glob", "run_read", "run_write"],
+    "workspace": ["open_folder", "opened_parent", "safe_path", "use_workdir", "within", "workdir"],
+}
+__all__, __getattr__ = lazily(__name__, _HOMES)
 
 
 def __dir__():

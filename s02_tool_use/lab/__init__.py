@@ -5,27 +5,13 @@ The names that notebooks use can be imported from here; each is loaded when it i
 
 from .. import lazily
 
-_HOME = {
-    "Chat": "widgets",
-    "HistoryLab": "widgets",
-    "PathLab": "widgets",
-    "RULES": "api",
-    "STRICT": "api",
-    "Stepper": "widgets",
-    "ToolBench": "widgets",
-    "api_says": "conversation",
-    "check": None,  # a module, used as check.NAME(your_function)
-    "connect": "client",
-    "departures": "client",
-    "escape_room": "rooms",
-    "fresh_workspace": "rooms",
-    "histories": "conversation",
-    "problem_of": "conversation",
-    "show_diff": "show",
-    "show_messages": "show",
-    "show_source": "show",
-    "show_table": "show",
+_HOMES = {
+    "api": ["RULES", "STRICT"],
+    "check": [],  # used as check.NAME(your_function)
+    "client": ["connect", "departures"],
+    "conversation": ["api_says", "histories", "problem_of"],
+    "rooms": ["escape_room", "fresh_workspace"],
+    "show": ["show_diff", "show_messages", "show_source", "show_table"],
+    "widgets": ["Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench"],
 }
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+__all__, __getattr__ = lazily(__name__, _HOMES)

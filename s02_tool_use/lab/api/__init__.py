@@ -2,13 +2,5 @@
 
 from ... import lazily
 
-_HOME = {
-    "FIRST_PARTY": "rules",
-    "RULES": "rules_table",
-    "STRICT": "rules",
-    "Server": "server",
-    "validate": "rules",
-}
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+_HOMES = {"rules": ["FIRST_PARTY", "STRICT", "validate"], "rules_table": ["RULES"], "server": ["Server"]}
+__all__, __getattr__ = lazily(__name__, _HOMES)

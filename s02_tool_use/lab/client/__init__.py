@@ -2,7 +2,4 @@
 
 from ... import lazily
 
-_HOME = {"SettingsError": "settings", "connect": "endpoint", "departures": "endpoint"}
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+__all__, __getattr__ = lazily(__name__, {"endpoint": ["connect", "departures"], "settings": ["SettingsError"]})

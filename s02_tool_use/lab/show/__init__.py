@@ -2,7 +2,5 @@
 
 from ... import lazily
 
-_HOME = {"show_diff": "messages", "show_messages": "messages", "show_source": "source", "show_table": "table"}
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+_HOMES = {"messages": ["show_diff", "show_messages"], "source": ["show_source"], "table": ["show_table"]}
+__all__, __getattr__ = lazily(__name__, _HOMES)

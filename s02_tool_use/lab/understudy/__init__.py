@@ -2,10 +2,4 @@
 
 from ... import lazily
 
-_HOME = {
-    "Scripted": "scripted",
-    "Understudy": "reply",
-}
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+__all__, __getattr__ = lazily(__name__, {"reply": ["Understudy"], "scripted": ["Scripted"]})

@@ -5,7 +5,5 @@ Each draws what a module without widgets does (sessions, escapes, the passes of 
 
 from ... import lazily
 
-_HOME = {name: name.lower() for name in ("Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench")}
-
-__all__ = list(_HOME)
-__getattr__ = lazily(__name__, _HOME)
+_HOMES = {name.lower(): [name] for name in ("Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench")}
+__all__, __getattr__ = lazily(__name__, _HOMES)
