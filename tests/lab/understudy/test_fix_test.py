@@ -196,6 +196,8 @@ def test_tests_for_pytest_are_run_by_it_and_a_line_that_stands_there_twice_is_le
     (workspace / "test_rules.py").write_text(
         "from rules import *\n\n\ndef test_second():\n    assert second(LIMIT - 1)\n"
     )
+    plugins = "-p no:anyio -p no:hypothesispytest -p no:nbval -p no:xdist -p no:xdist.looponfail"
+    (workspace / "pytest.ini").write_text(f"[pytest]\naddopts = {plugins}")  # they take longer than all the rest
     assert "I changed `LIMIT = 2` to `LIMIT = 3`" in Talk().say("Fix the failing test")
     assert (workspace / "rules.py").read_text() == source.replace("LIMIT = 2", "LIMIT = 3")
 
