@@ -336,9 +336,13 @@ test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = open_files(wrong(
 test_a_stub_says_not_yet = not_yet(["grep"])
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(check.grep, "deadline", 1.0)  # several never end
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
-def test_a_grep_that_opens_a_pipe_is_stopped_and_told(monkeypatch):
-    monkeypatch.setattr(check.grep, "deadline", 1.0)
+def test_a_grep_that_opens_a_pipe_is_stopped_and_told():
     verdict = check.grep(changed(read=lambda name: safe_path(name).read_bytes(), passed_over=(ValueError, OSError)))
     *others, last = verdict.lines
     assert {line.verdict for line in others} == {RIGHT}, repr(verdict)
@@ -346,8 +350,7 @@ def test_a_grep_that_opens_a_pipe_is_stopped_and_told(monkeypatch):
     assert "stopped" in dict(last.details)["yours"]
 
 
-def test_a_grep_as_slow_as_the_square_of_the_matches_is_stopped(monkeypatch):
-    monkeypatch.setattr(check.grep, "deadline", 2.0)
+def test_a_grep_as_slow_as_the_square_of_the_matches_is_stopped():
     verdict = check.grep(grep_counts_lines_for_each_match)
     assert "how many there are" in next(line for line in verdict.lines if line.verdict == WRONG).sentence
 
