@@ -1,4 +1,4 @@
-"""Read, write, edit: what they say and what they leave on the disk. Public bug reports stand in test_tool_cases."""
+"""Read, write, edit: what they say and what they leave on the disk. Public bug reports stand in tests/machine."""
 
 import ast
 import difflib
@@ -500,7 +500,7 @@ def test_no_other_edit_waits_for_a_hint(workspace, monkeypatch):
     ],
 )
 def test_an_edit_takes_four_times_the_file_in_memory_at_most(workspace, unit, old, new, replace_all):
-    size = len(put(workspace, unit * (2_000_000 // len(unit)) + "\U0001f600".encode()).read_bytes())
+    size = len(put(workspace, unit * (1_000_000 // len(unit)) + "\U0001f600".encode()).read_bytes())
     refused = False
     tracemalloc.start()
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from waiting import processes
 
-CASES = json.loads((Path(__file__).parent / "data" / "tool_cases.json").read_text(encoding="utf-8"))["cases"]
+CASES = json.loads((Path(__file__).parents[1] / "data" / "tool_cases.json").read_text(encoding="utf-8"))["cases"]
 
 # Each case has a process of its own: it may set the environment, is measured, and must not hang the test run.
 AGENT = """
