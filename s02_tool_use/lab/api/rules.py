@@ -10,15 +10,19 @@ what it refuses.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from operator import not_
 from typing import Any
 
 from ...history.fields import HOME, SERVER_RESULTS, THINKING
+from .allowed import BETAS, VERSIONS, effort_levels, lacking, version_of
 from .pictures import check_picture
 from .rules_table import RULES, WORDS
 from .wire import ERROR_TYPES
 
+SERVER_RESULTS = SERVER_RESULTS | {"advisor_tool_result", "mcp_tool_result"}
+SERVER_CALLS = {"server_tool_use", "mcp_tool_use"}
+OWN = HOME | dict.fromkeys(SERVER_CALLS | SERVER_RESULTS | {"fallback"}, "assistant")  # the blocks that one side sends
 __all__ = ["FIRST_PARTY", "RULES", "STRICT", "Problem", "Profile", "validate"]
 
 
@@ -27,10 +31,11 @@ class Profile:
     """What differs between the endpoints that speak this API. The default is the API itself, as it is today."""
 
     combine: bool = True  # neighbours of one role are read as one turn; some endpoints refuse them
-    prefill: bool = False  # the list may end with the assistant: models before 4.6
-    system_role: bool = False  # the model takes messages of the role "system"
+    prefill: bool | None = None  # the list may end with the assistant; None: as the model has it
+    system_role: bool | None = None  # messages may have the role "system"; None: as the model has it
     require_tools: bool = False  # a history with tool blocks needs `tools`: the older API, and Bedrock
     version: str = "2026-10-21"  # of the anthropic-version header
+    betas: frozenset[str] | None = None  # of the anthropic-beta header; None: not known, so nothing is missing
     thinking: bool | None = None  # whether manual thinking is on, when not the request says it
     tools: bool | None = None  # whether there are tools, when not the request says it
     models: tuple = ()  # the models that there are; () is any
@@ -72,7 +77,7 @@ def validate(request: object, profile: Profile | dict = FIRST_PARTY) -> Problem 
 
     if isinstance(profile, dict):
         profile = Profile(**profile)
-    found = refused(request, profile)
+    found = next(known_headers(profile), None) or refused(request, profile)
     if found is None:  # each field is right: what do they mean together?
         conversation = Conversation(request, profile)
         found = next((problem for rule in ORDER for problem in rule(conversation)), None)
@@ -92,6 +97,8 @@ class Conversation:
     def __init__(self, request: Any, profile: Profile) -> None:
         self.request, self.profile = request, profile
         self.messages, self.tools = request["messages"], request.get("tools") or []
+        self.model = version_of(request["model"])
+        self.older = self.model is not None and self.model < (4, 6)
         self.thinking = request.get("thinking", {}).get("type", "disabled")
         if profile.thinking is not None:
             self.thinking = "enabled" if profile.thinking else "disabled"
@@ -107,6 +114,13 @@ class Conversation:
             self.turns[-1][1].extend((i, j, block) for j, block in enumerate(content))
         self.spots = [spot for _, spots in self.turns for spot in spots]
         self.parts = [(i, j, *part) for i, j, block in self.spots for part in _parts(block)]
+        system = request.get("system")
+        holders = [(f"tools.{n}", ".custom", tool) for n, tool in enumerate(self.tools)]
+        holders += [(f"system.{n}", "", block) for n, block in enumerate(system if isinstance(system, list) else ())]
+        holders += [
+            (f"messages.{i}.content.{j}{inside}", f".{part['type']}", part) for i, j, inside, part in self.parts
+        ]
+        self.markers = [(*path, holder["cache_control"]) for *path, holder in holders if holder.get("cache_control")]
 
 
 def _parts(block):
@@ -119,11 +133,40 @@ def _parts(block):
 Found = Iterator[tuple]  # (rule, message), and message index and block index if the message does not say them
 
 
+def known_headers(profile: Profile) -> Iterator[tuple[str, str]]:
+    """T14, T15. What comes before the body: the version is one that there was, and so is each beta."""
+    if profile.version not in VERSIONS:
+        yield "T14", f'anthropic-version: "{profile.version}" is not a valid version'
+    if unknown := sorted((profile.betas or frozenset()) - BETAS):
+        yield "T15", WORDS["T15"].format(", ".join(f"`{beta}`" for beta in unknown))
+
+
 # ---- the rules, in the order of the API: each function from here on that returns Found
+
+
+def what_a_beta_brings(conversation: Conversation) -> Found:
+    """T15. The fields, tools and blocks of a beta come with its header. A block is named as one that nobody knows."""
+    from .shape import BUILT_IN, QUOTED_TAGS, UNKNOWN_TAG
+
+    request, missing = conversation.request, lacking(conversation.profile.betas)
+    known = ", ".join(f"'{name}'" for name in ["custom", *BUILT_IN] if name not in missing)
+    for n, tool in enumerate(conversation.tools):
+        if tool.get("type") in missing:
+            yield "T15", f"tools.{n}: {UNKNOWN_TAG.format(tool['type'], known)}"
+    for i, j, _, part in conversation.parts:
+        if part["type"] in missing:
+            yield "T15", f"messages.{i}.content.{j}: {UNKNOWN_TAG.format(part['type'], QUOTED_TAGS)}"
+    places = [("", request), ("thinking.", request.get("thinking")), ("output_config.", request.get("output_config"))]
+    places += [(f"messages.{i}.", message) for i, message in enumerate(conversation.messages)]
+    places += [(f"{path}{tag}.cache_control.ephemeral.", marker) for path, tag, marker in conversation.markers]
+    for path, holder in places:
+        for name in sorted(missing & (holder or {}).keys()):
+            yield "C9" if name == "scope" else "T15", f"{path}{name}: Extra inputs are not permitted"
 
 
 def fields_that_fit(conversation: Conversation) -> Found:
     """T2. Where a list of models is given, the model is one of them.
+    T16, K7. Its effort and its thinking are those that the model has.
     U10, U11. A tool that is forced is offered, and manual thinking is off.
     T10, T4. Thinking fixes the temperature, and no model writes more than it can.
     U12. The older API, and Bedrock: a history with tool blocks comes with tools.
@@ -132,6 +175,15 @@ def fields_that_fit(conversation: Conversation) -> Found:
     model, most, choice = request["model"], profile.max_output, request.get("tool_choice", {})
     if profile.models and model not in profile.models:
         yield "T2", f"model: {model}"
+    effort, levels = (request.get("output_config") or {}).get("effort"), effort_levels(model)
+    if effort and not levels:
+        yield "T16", "This model does not support the effort parameter."
+    if effort and effort not in levels:
+        yield "T16", f"This model does not support effort level '{effort}'. Supported levels: {', '.join(levels)}."
+    if conversation.model and conversation.model >= (4, 7) and thinking == "enabled":
+        yield "K7", WORDS["K7"]
+    if conversation.older and thinking == "adaptive":
+        yield "K7", "adaptive thinking is not supported on this model"
     if choice.get("type") == "any" and not conversation.tools:
         yield "U10", "tool_choice.any may only be specified while providing tools"
     if choice.get("type") == "tool" and choice["name"] not in [tool.get("name") for tool in conversation.tools]:
@@ -174,10 +226,14 @@ def has_content(conversation: Conversation) -> Found:
 
 
 def has_text(conversation: Conversation) -> Found:
-    """C2, C3. A text block has text, and more than white space. So do the texts inside a result."""
+    """C2, C3. A text block has text, and more than white space. So do the texts inside a result. Disputed: models
+    before 4.6 took white space beside a call.
+    """
+    beside = {i for i, _, block in conversation.spots if block["type"] == "tool_use" and conversation.older}
     for rule, is_wrong in ("C2", not_), ("C3", str.isspace):
         for i, j, _, part in conversation.parts:
-            if part["type"] == "text" and is_wrong(part["text"]) and conversation.messages[i]["role"] != "system":
+            passes = conversation.messages[i]["role"] == "system" or (rule == "C3" and i in beside)
+            if part["type"] == "text" and is_wrong(part["text"]) and not passes:
                 yield rule, f"messages: {WORDS[rule]}", i, j
 
 
@@ -185,19 +241,26 @@ def has_text(conversation: Conversation) -> Found:
 
 
 def system_in_its_place(conversation: Conversation) -> Found:
-    """R3. Models that take a system message take it after the user, before the assistant; not at the start."""
+    """R3. Models that take system messages take them, also several, after the user and before the assistant."""
     messages = conversation.messages
+    others = [None, *(message for message in messages if message["role"] != "system"), None]
+    place = 0  # in `others`: of the last one before
     for i, message in enumerate(messages):
         content = message["content"]
-        if message["role"] != "system" or (content == [] and "output_config" in message):
+        if message["role"] != "system":
+            place += 1
             continue
-        if not all(text.strip() for text in ([content] if isinstance(content, str) else [b["text"] for b in content])):
+        if content == [] and "output_config" in message:
+            continue
+        texts = [content] if isinstance(content, str) else [block.get("text", ".") for block in content]
+        if not texts or not all(text.strip() for text in texts):
             yield "R3", f"messages.{i}: system text blocks must contain non-whitespace text"
-        if i == 0:
-            text = "messages.0: use the top-level 'system' parameter for the initial system prompt"
-        elif messages[i - 1]["role"] != "user" and not _ends_in(messages[i - 1], SERVER_RESULTS):
+        before, after = others[place], others[place + 1]
+        if before is None:
+            text = f"messages.{i}: use the top-level 'system' parameter for the initial system prompt"
+        elif before["role"] != "user" and not _ends_in(before, SERVER_RESULTS):
             text = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
-        elif i + 1 < len(messages) and messages[i + 1]["role"] != "assistant":
+        elif after is not None and after["role"] != "assistant":
             text = "role 'system' must precede an 'assistant' message or end the array"
         else:
             continue
@@ -214,9 +277,9 @@ def right_role(conversation: Conversation) -> Found:
     today = conversation.profile.version >= "2026-10-21"
     for i, j, block in conversation.spots:
         role, kind = conversation.messages[i]["role"], block["type"]
-        if HOME.get(kind, role) != role and (today or kind != "document"):
+        if OWN.get(kind, role) != role and (today or kind != "document"):
             rule = "C11" if kind == "document" else "P11"
-            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
+            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{OWN[kind]}` messages", i, j
         if today and role == "user" and kind == "text" and block.get("citations"):
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted"
 
@@ -225,27 +288,31 @@ def right_role(conversation: Conversation) -> Found:
 
 
 def own_id(conversation: Conversation) -> Found:
-    """P7. No two calls of a conversation have the same id, however far apart."""
+    """P7. No two calls of a conversation have the same id, however far apart. Disputed: models before 4.6 took an id
+    again in a later turn.
+    """
     seen = set()
-    for i, j, block in conversation.spots:
-        if block["type"] in ("tool_use", "server_tool_use"):
-            if (block["type"], block["id"]) in seen:
-                yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique"
-            seen.add((block["type"], block["id"]))
+    for turn, (_, spots) in enumerate(conversation.turns):
+        for i, j, block in spots:
+            if block["type"] in ("tool_use", "server_tool_use"):
+                name = (block["type"], block["id"], turn if conversation.older else 0)
+                if name in seen:
+                    yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique"
+                seen.add(name)
 
 
 def answered_at_once(conversation: Conversation) -> Found:
-    """P1 to P4. The calls that end the assistant's turn are answered, in any order, by the results that begin the
-    user's. A call with anything after it does not end its turn.
+    """P1 to P4. An assistant's turn with calls ends in one, and all are answered, in any order, by the results that
+    begin the user's. Thinking may stand between calls, as models send it; that text may is disputed.
     P5, P6. A result answers a call of the turn before, and no call has two results.
     """
     nobody: tuple[str, list] = ("", [])
     for (one, before), (two, after) in pairwise([nobody, *conversation.turns, nobody]):
         calls = [(i, j, block["id"]) for i, j, block in before if block["type"] == "tool_use"]
         results = [(i, j, block["tool_use_id"]) for i, j, block in after if block["type"] == "tool_result"]
-        if one == "assistant":
-            end, begin = _leading("tool_use", before[::-1]), _leading("tool_result", after if two == "user" else [])
-            answered = {name for _, _, name in calls[len(calls) - end :]} & {name for _, _, name in results[:begin]}
+        if one == "assistant" and calls:
+            first = takewhile(lambda spot: spot[2]["type"] == "tool_result", after if two == "user" else ())
+            answered = {block["tool_use_id"] for _, _, block in first if before[-1][2]["type"] == "tool_use"}
             if waiting := [call for call in calls if call[2] not in answered]:
                 i, j, _ = waiting[0]
                 yield "P1", WORDS["P1"].format(i, ", ".join(name for _, _, name in waiting)), i, j
@@ -257,22 +324,17 @@ def answered_at_once(conversation: Conversation) -> Found:
             seen.add(name)
 
 
-def _leading(kind, spots):
-    """How many blocks of this kind stand at the beginning."""
-    return len(list(takewhile(lambda spot: spot[2]["type"] == kind, spots)))
-
-
 def server_pairs(conversation: Conversation) -> Found:
     """P14. The result of a tool at the API's side follows its call; until it does, the user may only send results."""
     calls, finished = set(), set()
     for i, j, block in conversation.spots:
         kind = block["type"]
-        if kind == "server_tool_use":
-            calls.add(block["id"])
+        if kind in SERVER_CALLS:
+            calls.add((kind, block["id"]))
         elif kind in SERVER_RESULTS:
-            name = block["tool_use_id"]
-            if name not in calls or name in finished:
-                yield "P14", WORDS["P14"].format(i, j, kind, name)
+            name, call = block["tool_use_id"], "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
+            if (call, name) not in calls or name in finished:
+                yield "P14", WORDS["P14"].format(i, j, kind, name, call)
             finished.add(name)
     for (role, spots), (_, following) in pairwise(conversation.turns):
         for i, j, block in spots if role == "assistant" else ():
@@ -329,13 +391,13 @@ def thinking_is_not_last(conversation: Conversation) -> Found:
 
 
 def ends_with_the_user(conversation: Conversation) -> Found:
-    """R6. The models of today answer the user; only a turn that is paused on a server tool goes on by itself.
+    """R6. The models since 4.6 answer the user; only a turn that is paused on a server tool goes on by itself.
     R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
     """
     last, final = len(conversation.messages) - 1, conversation.messages[-1]
-    if final["role"] != "assistant" or _ends_in(final, SERVER_RESULTS | {"server_tool_use"}):
+    if final["role"] != "assistant" or _ends_in(final, SERVER_CALLS | SERVER_RESULTS):
         return
-    if not conversation.profile.prefill:
+    if not (conversation.older if conversation.profile.prefill is None else conversation.profile.prefill):
         text = "This model does not support assistant message prefill. The conversation must end with a user message."
         yield "R6", text, last
     spots = conversation.turns[-1][1]
@@ -347,19 +409,20 @@ def ends_with_the_user(conversation: Conversation) -> Found:
 
 
 def within_limits(conversation: Conversation) -> Found:
-    """C8. At most four cache markers, counted over tools, system and messages.
+    """C8, C12. At most four cache markers, over tools, system and messages, and none for longer after a shorter one.
     K7. What may be thought is less than what may be written.
     T12. A container comes with the code execution tool.
     """
-    request, tools = conversation.request, conversation.tools
-    system, thinking = request.get("system"), request.get("thinking", {})
-    blocks = [*tools, *(system if isinstance(system, list) else []), *(part[-1] for part in conversation.parts)]
-    markers = sum(block.get("cache_control") is not None for block in blocks)
-    if markers > 4:
-        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {markers}."
+    request, thinking = conversation.request, conversation.request.get("thinking", {})
+    markers = conversation.markers
+    if len(markers) > 4:
+        yield "C8", f"A maximum of 4 blocks with cache_control may be provided. Found {len(markers)}."
+    for path, _, marker in dropwhile(lambda marker: marker[-1].get("ttl") == "1h", markers):
+        if marker.get("ttl") == "1h":
+            yield "C12", f"{path}.cache_control.ttl: {WORDS['C12']}"
     if thinking.get("type") == "enabled" and request["max_tokens"] <= thinking["budget_tokens"]:
         yield "K7", "`max_tokens` must be greater than `thinking.budget_tokens`"
-    code = any(str(tool.get("type")).startswith("code_execution") for tool in tools)
+    code = any(str(tool.get("type")).startswith("code_execution") for tool in conversation.tools)
     if request.get("container") is not None and not code:
         yield "T12", "Container identifier can only be provided when using the code execution tool"
 

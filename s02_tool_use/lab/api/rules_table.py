@@ -1,7 +1,8 @@
 """Every rule in one line: what it asks, and where its words were seen. The checks are in shape.py and rules.py.
 
 `quoted`: the words are those of a real response, as reported where they were `seen`. Otherwise the rule is documented
-or observed, and the words are ours. The API's words may change at any time: branch on status and type.
+or observed, and the words are ours. `disputed`: the API was also seen to accept what the rule refuses; then it is
+accepted here where it was. The API's words may change at any time: branch on status and type.
 """
 
 from typing import NamedTuple
@@ -14,6 +15,7 @@ class Rule(NamedTuple):
     says: str
     seen: str  # owner/repository#issue, or where else
     quoted: bool = True
+    disputed: str = ""  # what was seen elsewhere, and where
 
 
 RULES = {
@@ -29,6 +31,9 @@ RULES = {
     "T10": Rule("there is no temperature, top_p, top_k since version 2026-10-21", _MIGRATION),
     "T11": Rule("stop_sequences, stream, metadata, service_tier and the like have their types", _PROBES),
     "T12": Rule("a container comes with the code execution tool", _PROBES),
+    "T14": Rule("the anthropic-version is one that there was", "decolua/9router#2357"),
+    "T15": Rule("a beta is known, and what it brings comes with its header", "pacifio/cersei#20"),
+    "T16": Rule("an effort is one that the model has", "askalf/dario#491"),
     # Tools
     "U1": Rule("a tool's name is 1 to 128 letters, digits, _ or -", "modelcontextprotocol/modelcontextprotocol#1345"),
     "U2": Rule("no two tools have the same name", "anthropics/claude-code#10687"),
@@ -53,7 +58,11 @@ RULES = {
     # Content
     "C1": Rule("a message is not empty", "anthropics/claude-code#6774"),
     "C2": Rule("a text block is not empty", "anthropics/anthropic-sdk-python#461"),
-    "C3": Rule("a text block is not only white space", "anthropics/claude-code#23440"),
+    "C3": Rule(
+        "a text block is not only white space",
+        "anthropics/claude-code#23440",
+        disputed="a model of 4.5 took a space beside two calls: recorded by llm-anthropic",
+    ),
     "C4": Rule("a block is an object of a known type, with the fields of that type", "AstrBotDevs/AstrBot#4444"),
     "C5": Rule("a block has no field that the API does not know", "anthropics/claude-code#4378"),
     "C6": Rule("a result may be empty, unless it is an error", "jlevy/markform#153"),
@@ -61,14 +70,22 @@ RULES = {
     "C8": Rule("there are at most four cache markers", "tghamm/Anthropic.SDK#50"),
     "C9": Rule("a cache marker has a type and a ttl, and nothing else", "anthropics/claude-code#25597"),
     "C10": Rule("a picture is what it says it is, and not too large", "anthropics/claude-code#8184"),
+    "C12": Rule("no cache marker of 1h after one of 5m", "cnighswonger/claude-code-cache-fix#44"),
     "C11": Rule("since 2026-10-21 no documents from the assistant, no citations from the user", _MIGRATION, False),
     # Calls and results
     "P1": Rule(
-        "every call is answered at once, by the results that begin the next turn", "anthropics/claude-code#1237"
+        "every call is answered at once, by the results that begin the next turn",
+        "anthropics/claude-code#1237",
+        disputed="text between calls: refused in BerriAI/litellm#22947 and vercel/ai#13013, accepted from five models "
+        "in gotgenes/pi-anthropic-auth#66 and here",
     ),
     "P5": Rule("no result without a call in the turn before", "anthropics/claude-code#13460"),
     "P6": Rule("one result a call", "anthropics/claude-code#14110"),
-    "P7": Rule("every call has an id of its own", "anthropics/claude-code#20901"),
+    "P7": Rule(
+        "every call has an id of its own",
+        "NVIDIA-NeMo/Switchyard#502",
+        disputed="a model of 4.5 took an id again in a later turn: recorded twice by pydantic-ai",
+    ),
     "P8": Rule("a call's id is letters, digits, _ and -", "anomalyco/opencode#1279"),
     "P9": Rule("a call's name has 1 to 200 characters", _PROBES),
     "P10": Rule("a call's input is an object", "anthropics/claude-code#6695"),
@@ -92,17 +109,22 @@ WORDS = {
     "T6": "at least one message is required",
     "T7": "at most 100000 messages are allowed",
     "T10": "range: 0..1",
+    "T15": "Unexpected value(s) {} for the `anthropic-beta` header. Please consult our documentation at "
+    "platform.claude.com/docs or try again without the header.",
     "U2": "Tool names must be unique.",
     "U4": "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
     "U5": "input_schema does not support oneOf, allOf, or anyOf at the top level",
     "U6": "For 'object' type, 'additionalProperties' must be explicitly set to false",
     "R1": 'Unexpected role "{}". Allowed roles are "user" or "assistant"',
-    "R2": 'Unexpected role "{}". The Messages API accepts a top-level `system` parameter, '
+    "R2": 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
     'not "system" as an input message role.',
+    "R2 by model": "role 'system' is not supported on this model",
     "C2": "text content blocks must be non-empty",
     "C3": "text content blocks must contain non-whitespace text",
     "C6": "content cannot be empty if `is_error` is true",
     "C7": "cache_control cannot be set for empty text blocks",
+    "C12": "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are "
+    "processed in the following order: `tools`, `system`, `messages`.",
     "P1": "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
     "P5": "messages.{}.content.{}: unexpected `tool_use_id` found in `tool_result` blocks: {}. "
@@ -110,7 +132,7 @@ WORDS = {
     "P6": "messages.{}.content.{}: each tool_use must have a single result. "
     "Found multiple `tool_result` blocks with id: {}",
     "P14": "messages.{0}.content.{1}: unexpected `tool_use_id` found in `{2}` blocks: {3}. "
-    "Each `{2}` block must have a corresponding `server_tool_use` block before it.",
+    "Each `{2}` block must have a corresponding `{4}` block before it.",
     "K1": "messages.{}.content.{}.type: Expected `thinking` or `redacted_thinking`, but found `{}`. "
     "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
     "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. "
@@ -121,4 +143,6 @@ WORDS = {
     "K3": "messages.{}.content.{}: Invalid `signature` in `thinking` block",
     "K6": "messages.{}.content.{}: When thinking is disabled, an `assistant` message in the final position cannot "
     "contain `{}`. To use thinking blocks, enable `thinking` in your request.",
+    "K7": '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+    '"output_config.effort" to control thinking behavior.',
 }

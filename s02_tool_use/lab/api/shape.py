@@ -16,6 +16,7 @@ from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as core
 
 from ...history.fields import CALLERS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES, TYPES
+from .allowed import BETA_BLOCKS, takes_system_messages, version_of
 from .rules_table import RULES, WORDS
 from .schemas import is_closed, is_json_schema
 
@@ -75,6 +76,9 @@ def checked(schema: Any, rule: str, is_right: Callable, *, words: str = "", firs
 
 # ---- blocks
 
+TYPES = TYPES | BETA_BLOCKS
+DIRECTIVES = ("text", "tool_addition", "tool_removal")  # what a system message holds
+
 
 def _source(kind):
     ways = {way: {name: needed(TEXT) for name in sorted(fields - {"type"})} for way, fields in SOURCES[kind].items()}
@@ -85,7 +89,7 @@ def _source(kind):
     return tagged(ways)
 
 
-MARKER = tagged({"ephemeral": {"ttl": optional(one_of("5m", "1h"))}})
+MARKER = tagged({"ephemeral": {"ttl": optional(one_of("5m", "1h")), "scope": optional(TEXT)}})
 CALLER = tagged({kind: {name: needed() for name in fields - {"type"}} for kind, fields in CALLERS.items()})
 CALL_ID, SERVER_ID = core.str_schema(pattern="^[a-zA-Z0-9_-]+$"), core.str_schema(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
 CALL = {"name": needed(core.str_schema(min_length=1, max_length=200), "P9"), "input": needed(OBJECT, "P10")}
@@ -104,7 +108,9 @@ BLOCKS: dict[str, dict] = {
     "tool_use": {"id": needed(CALL_ID, "P8"), **CALL},
     "tool_result": {"tool_use_id": needed(CALL_ID, "P12")},
     "server_tool_use": {"id": needed(SERVER_ID, "P14"), **CALL},
-    **dict.fromkeys(SERVER_RESULTS, {"tool_use_id": needed(SERVER_ID, "P14")}),
+    **dict.fromkeys(SERVER_RESULTS | {"advisor_tool_result"}, {"tool_use_id": needed(SERVER_ID, "P14")}),
+    "mcp_tool_use": CALL,
+    "mcp_tool_result": {"content": given(either(items(), TEXT), "C4")},
     "image": {"source": needed(_source("image"), "C10")},
     "document": {"source": needed(_source("document"), "C10")},
 }
@@ -122,6 +128,7 @@ QUOTED_TAGS = (
     "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', 'thinking', 'tool_result', "
     "'tool_use', 'web_search_tool_result'"
 )
+UNKNOWN_TAG = "Input tag '{}' found using 'type' does not match any of the expected tags: {}"
 
 
 # ---- tools
@@ -155,6 +162,8 @@ BUILT_IN = [
     "tool_search_tool_regex", "tool_search_tool_regex_20251119",
     "web_fetch_20250910", "web_fetch_20260209", "web_fetch_20260309", "web_fetch_20260318",
     "web_search_20250305", "web_search_20260209", "web_search_20260318",
+    "advisor_20260301", "bash_20241022", "computer_20241022", "computer_20250124", "computer_20251124", "mcp_toolset",
+    "text_editor_20241022",
 ]  # fmt: skip
 _BUILT_IN = record({"name": given(TEXT, "U1"), "cache_control": optional(MARKER, "C9")}, others="allow")
 _CUSTOM = checked(record(CUSTOM, "U7"), "U6", lambda tool: not tool.get("strict") or is_closed(tool["input_schema"]))
@@ -172,16 +181,18 @@ TOOLS = checked(TOOLS, "U2", lambda tools: len({tool.get("name", n) for n, tool 
 
 PARALLEL = {"disable_parallel_tool_use": optional(FLAG)}
 TOOL_CHOICE = {"auto": PARALLEL, "any": PARALLEL, "tool": {"name": needed(TEXT), **PARALLEL}, "none": {}}
-DISPLAY = {"display": optional(one_of("summarized", "omitted"))}
+DISPLAY = {"display": optional(one_of("summarized", "omitted")), "block_binding": optional(OBJECT)}
 THINKING = {
     "adaptive": DISPLAY,
     "between_tools": {},
     "disabled": {},
     "enabled": {"budget_tokens": needed(core.int_schema(ge=1024)), **DISPLAY},
 }
+FORMAT = optional(record({"type": needed(one_of("json_schema")), "schema": needed(OBJECT)}), "T11")
 OUTPUT_CONFIG = {
     "effort": optional(one_of("low", "medium", "high", "xhigh", "max")),
-    "format": optional(record({"type": needed(one_of("json_schema")), "schema": needed(OBJECT)})),
+    "format": FORMAT,
+    "task_budget": optional(OBJECT),
 }
 INSTRUCTION = {
     "type": needed(one_of("text")),
@@ -216,6 +227,11 @@ REQUEST = {
     "speed": optional(one_of("standard", "fast"), "T11"),
     "user_profile_id": optional(TEXT, "T11"),
     "workspace_id": optional(TEXT, "T11"),
+    **dict.fromkeys(("billing_policy", "compaction", "context_management"), optional(OBJECT, "T11")),
+    "fallback_credit_token": optional(either(OBJECT, TEXT), "T11"),
+    "fallbacks": optional(either(items(OBJECT), TEXT), "T11"),
+    "mcp_servers": given(items(OBJECT), "T11"),
+    "output_format": FORMAT,  # since renamed: output_config.format
 }
 SAMPLING = {"temperature", "top_k", "top_p"}  # unknown since version 2026-10-21
 
@@ -230,22 +246,30 @@ def _block(kind, **changed):
     return checked(schema, *BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
 
 
-def _messages(system_role):
+def _messages():
     inside = tagged({kind: _block(kind) for kind in sorted(INSIDE_RESULT)}, "C4")
     blocks = {kind: _block(kind) for kind in TYPES.keys() - ONLY_INSIDE_RESULT}
     blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
     said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
-    roles = {"user": said, "assistant": said}
-    if system_role:
-        instructions = items(tagged({"text": _block("text")}, "C4", tag_rule="R3"))
-        roles["system"] = {"content": needed(either(instructions, TEXT), "R8"), "output_config": optional()}
+    directives = items(tagged({kind: blocks[kind] for kind in DIRECTIVES}, "C4", tag_rule="R3"))
+    system = {"content": needed(either(directives, TEXT), "R8"), "output_config": optional(), "clear_at": optional()}
+    roles = {"user": said, "assistant": said, "system": system}
     messages = checked(items(tagged(roles, "R8", tag="role", tag_rule="R1")), "T6", bool)
-    return checked(messages, "T7", lambda messages: len(messages) <= 100_000)
+    messages = checked(messages, "T7", lambda messages: len(messages) <= 100_000)
+    return core.with_info_before_validator_function(_without_system, messages)
+
+
+def _without_system(messages, info):
+    if info.context and isinstance(messages, list):
+        for message in messages:
+            if isinstance(message, dict) and message.get("role") == "system":
+                raise Refusal("R2", info.context)
+    return messages
 
 
 @functools.cache
-def _compiled(sampling, system_role):
-    fields = REQUEST | {"messages": needed(_messages(system_role), "T6")}
+def _compiled(sampling):
+    fields = REQUEST | {"messages": needed(_messages(), "T6")}
     schema = record({name: fields[name] for name in fields if sampling or name not in SAMPLING}, "T8")
     return schema, SchemaValidator(schema)
 
@@ -258,9 +282,12 @@ def refused(request: Any, profile: Any) -> tuple | None:
 
     request: anything. profile: a rules.Profile.
     """
-    schema, validator = _compiled(profile.version < "2026-10-21", profile.system_role)
+    schema, validator = _compiled(profile.version < "2026-10-21")
+    model = request.get("model") if isinstance(request, dict) else None
+    takes = takes_system_messages(str(model)) if profile.system_role is None else profile.system_role
+    no_system = WORDS["R2"] if version_of(str(model)) is None else WORDS["R2 by model"]
     try:
-        validator.validate_python(request, strict=True)
+        validator.validate_python(request, strict=True, context=None if takes else no_system)
         return None
     except ValidationError as error:
         fault: Any = error.errors(include_url=False)[0]
@@ -270,12 +297,11 @@ def refused(request: Any, profile: Any) -> tuple | None:
         del place[2:3]  # the role, by which pydantic tells messages apart
     rule = _rule(schema, fault["loc"], "tag_rule" if kind.startswith("union_tag") else "rule")
     if kind in RULES:
-        rule = kind
+        rule, place = kind, [] if kind == "R2" else place
     elif kind == "union_tag_not_found":
         place, words = [*place, about["discriminator"].strip("'")], "Field required"
     elif kind == "union_tag_invalid" and about["discriminator"] == "'role'":
-        rule = "R2" if about["tag"] == "system" else "R1"
-        place, words = ["messages"], WORDS[rule].format(about["tag"])
+        rule, place, words = "R1", ["messages"], WORDS["R1"].format(about["tag"])
     else:
         if "'tool_use'" in about.get("expected_tags", ""):
             about["expected_tags"] = QUOTED_TAGS

@@ -10,16 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from s02_tool_use.history import fields
+from s02_tool_use.lab.api.allowed import version_of
 from s02_tool_use.lab.api.rules import FIRST_PARTY, RULES, STRICT, Problem, Profile, validate
 
 BASH = {"name": "bash", "input_schema": {"type": "object"}}
 USER = {"role": "user", "content": "Hi."}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
+SECOND = {**CALL, "id": "toolu_2"}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "out"}
+RESULT_2 = {**RESULT, "tool_use_id": "toolu_2"}
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 MARKER = {"type": "ephemeral"}
+SYSTEM = {"role": "system", "content": "Be brief."}
 
 
 def ask(**fields):
@@ -77,6 +81,74 @@ def schema(**more):
     return custom(input_schema={"type": "object", **more})
 
 
+def sent_with(*betas):
+    """The profile of a request with these names in its anthropic-beta header."""
+    return Profile(betas=frozenset(betas))
+
+
+NEW, OLDER = "claude-opus-4-8", "claude-sonnet-4-5-20250929"  # each takes something that the other does not
+ADVICE = {
+    "type": "advisor_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": {"type": "advisor_result", "text": "a"},
+}
+MCP_CALL = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "search", "server_name": "docs", "input": {}}
+MCP_RESULT = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": [text("tea")]}
+COMPACTED = {"type": "compaction", "content": "They found tea."}
+ADDED = {"type": "tool_addition", "tool": {"type": "tool_reference", "tool_name": "bash"}}
+EDITS = {"edits": [{"type": "compact_20260112"}]}
+LONGER = {**MARKER, "ttl": "1h"}
+LATER = (
+    "cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
+    "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+)
+# What comes with a beta: (the beta, a request that has it, how it is named where the header is missing).
+OF_BETAS = [
+    ("compact-2026-01-12", ask(context_management=EDITS), "context_management: Extra inputs are not permitted"),
+    ("context-management-2025-06-27", ask(context_management={}), "context_management: Extra inputs are not permitted"),
+    ("compact-2026-09-04", ask(compaction={"type": "summarize"}), "compaction: Extra inputs are not permitted"),
+    ("mcp-client-2025-04-04", ask(mcp_servers=[{"type": "url"}]), "mcp_servers: Extra inputs are not permitted"),
+    ("structured-outputs-2025-11-13", ask(output_format=None) | {"output_format": None}, "output_format: Extra inputs"),
+    ("server-side-fallback-2026-07-01", ask(fallbacks="default"), "fallbacks: Extra inputs are not permitted"),
+    ("fallback-credit-2026-07-01", ask(fallback_credit_token="a"), "fallback_credit_token: Extra inputs"),
+    ("user-profiles-billing-2026-10-01", ask(billing_policy={}), "billing_policy: Extra inputs are not permitted"),
+    (
+        "thinking-binding-controls-2026-08-01",
+        ask(thinking={"type": "adaptive", "block_binding": {}}),
+        "thinking.block_binding: Extra inputs are not permitted",
+    ),
+    (
+        "task-budgets-2026-03-13",
+        ask(output_config={"task_budget": {}}),
+        "output_config.task_budget: Extra inputs are not permitted",
+    ),
+    (
+        "prompt-caching-scope-2026-01-05",
+        talk([text("a", cache_control={**MARKER, "scope": "global"})]),
+        "messages.0.content.0.text.cache_control.ephemeral.scope: Extra inputs are not permitted",
+    ),
+    (
+        "mid-conversation-system-clear-at-2026-08-21",
+        talk(USER, {**SYSTEM, "clear_at": "never"}, model=NEW),
+        "messages.1.clear_at: Extra inputs are not permitted",
+    ),
+    ("mcp-client-2025-11-20", ask(tools=[{"type": "mcp_toolset", "mcp_server_name": "docs"}]), "tools.0: Input tag"),
+    ("advisor-tool-2026-03-01", ask(tools=[{"type": "advisor_20260301", "name": "advisor"}]), "tools.0: Input tag"),
+    ("computer-use-2025-11-24", ask(tools=[{"type": "computer_20251124", "name": "c"}]), "tools.0: Input tag"),
+    ("compact-2026-01-12", talk("Hi.", [COMPACTED, text("a")], "b"), "messages.1.content.0: Input tag 'compaction' "),
+    ("mcp-client-2025-04-04", talk("Hi.", [MCP_CALL, MCP_RESULT, text("a")], "b"), "messages.1.content.0: Input tag"),
+    ("advisor-tool-2026-03-01", talk("Hi.", [SEARCH, ADVICE, text("a")], "b"), "messages.1.content.1: Input tag"),
+    (
+        "mid-conversation-tool-changes-2026-07-01",
+        talk(USER, {"role": "system", "content": [ADDED]}, model=NEW),
+        "messages.1.content.0: Input tag 'tool_addition' ",
+    ),
+    (
+        "server-side-fallback-2026-06-01",
+        talk("Hi.", [{"type": "fallback", "from": {}, "to": {}}, text("a")], "b"),
+        "messages.1.content.0: Input tag 'fallback' ",
+    ),
+]
 NO_RESULT = (
     "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
@@ -95,7 +167,6 @@ R3 = "the directive-only form (content: [] with output_config) is accepted at an
 SIGNED = Profile(forged=lambda block: block["signature"] != "sig")
 WITH_SYSTEM = Profile(system_role=True)
 OLD = Profile(version="2023-06-01")
-SYSTEM = {"role": "system", "content": "Be brief."}
 
 # (rule, request, message of the API, profile)
 REFUSED = [
@@ -153,6 +224,24 @@ REFUSED = [
     ),
     ("T11", ask(speed="warp"), "speed: Input should be 'standard' or 'fast'"),
     ("T12", ask(container="c1"), "Container identifier can only be provided when using the code execution tool"),
+    ("T14", ask(), 'anthropic-version: "banana" is not a valid version', Profile(version="banana")),
+    (
+        "T15",
+        ask(),
+        "Unexpected value(s) `no-such-beta-2020-01-01`, `nor-this` for the `anthropic-beta` header. Please consult our "
+        "documentation at platform.claude.com/docs or try again without the header.",
+        sent_with("nor-this", "no-such-beta-2020-01-01", "compact-2026-01-12"),
+    ),
+    *(
+        ("T16", ask(model=model, output_config={"effort": effort}), f"This model does not support {words}")
+        for model, effort, words in (
+            ("claude-opus-4-6", "xhigh", "effort level 'xhigh'. Supported levels: high, low, max, medium."),
+            ("claude-sonnet-4-6", "xhigh", "effort level 'xhigh'. Supported levels: high, low, max, medium."),
+            ("claude-opus-4-5-20251101", "max", "effort level 'max'. Supported levels: high, low, medium."),
+            ("claude-haiku-4-5", "low", "the effort parameter."),
+            ("claude-3-7-sonnet-20250219", "high", "the effort parameter."),
+        )
+    ),
     # Tools
     ("U1", custom(name="a b"), "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
     ("U1", custom(name="a" * 129), "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
@@ -235,6 +324,10 @@ REFUSED = [
         'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as '
         "an input message role.",
     ),
+    *(
+        ("R2", talk(USER, SYSTEM, model=model), "role 'system' is not supported on this model")
+        for model in ("claude-opus-4-7", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-3-opus-20240229")
+    ),
     (
         "R3",
         talk(SYSTEM, USER),
@@ -255,6 +348,16 @@ REFUSED = [
     ),
     (
         "R3",
+        talk(USER, SYSTEM, SYSTEM, USER, model=NEW),
+        "role 'system' must precede an 'assistant' message or end the array; " + R3,
+    ),
+    (
+        "R3",
+        talk(USER, assistant(CALL), SYSTEM, user(RESULT), model=NEW),
+        "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result; " + R3,
+    ),
+    (
+        "R3",
         talk(USER, {"role": "system", "content": " "}),
         "messages.1: system text blocks must contain non-whitespace text",
         WITH_SYSTEM,
@@ -270,6 +373,15 @@ REFUSED = [
         talk("Hi.", "Hello"),
         "This model does not support assistant message prefill. The conversation must end with a user message.",
     ),
+    *(
+        (
+            "R6",
+            talk("Hi.", "Hello", model=model),
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        )
+        for model in ("claude-sonnet-4-6", "claude-opus-5", "claude-fable-5-1")
+    ),
+    ("R7", talk("Hi.", "Hello ", model=OLDER), "messages: final assistant content cannot end with trailing whitespace"),
     (
         "R7",
         talk("Hi.", [text("Hello ")]),
@@ -336,6 +448,12 @@ REFUSED = [
         "C9",
         talk([text("a", cache_control={**MARKER, "ttl": "2h"})]),
         "messages.0.content.0.text.cache_control.ephemeral.ttl: Input should be '5m' or '1h'",
+    ),
+    ("C12", talk([text("a", cache_control=MARKER), text("b", cache_control=LONGER)]), f"messages.0.content.1.{LATER}"),
+    (
+        "C12",
+        ask(tools=[{**BASH, "cache_control": {**MARKER, "ttl": "5m"}}], system=[text("a", cache_control=LONGER)]),
+        f"system.0.{LATER}",
     ),
     (
         "C10",
@@ -404,6 +522,8 @@ REFUSED = [
         NO_RESULT.format(1, "toolu_2"),
         STRICT,
     ),
+    ("P1", talk("Hi.", [THINKING, CALL, THINKING, SECOND], [RESULT]), NO_RESULT.format(1, "toolu_2")),
+    ("P1", talk("Hi.", [CALL, text("a"), SECOND, text("b")], [RESULT]), NO_RESULT.format(1, "toolu_1, toolu_2")),
     ("P5", talk([RESULT]), NO_CALL.format("0.content.0", "toolu_1")),
     ("P5", talk("Hi.", [CALL], [RESULT], "a", [text("b"), RESULT]), NO_CALL.format("4.content.1", "toolu_1")),
     (
@@ -414,6 +534,7 @@ REFUSED = [
     ),
     ("P7", talk("Hi.", [CALL, CALL], [RESULT]), "messages.1.content.1: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL], [RESULT], [CALL], [RESULT]), "messages.3.content.0: `tool_use` ids must be unique"),
+    ("P7", talk("Hi.", [CALL, CALL], [RESULT], model=OLDER), "messages.1.content.1: `tool_use` ids must be unique"),
     *(
         (
             "P8",
@@ -459,6 +580,19 @@ REFUSED = [
         talk("Hi.", [FOUND, text("a")], "a"),
         "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1. Each "
         "`web_search_tool_result` block must have a corresponding `server_tool_use` block before it.",
+    ),
+    *(
+        (
+            "P14",
+            talk("Hi.", [text("a")], "b", [*before, block, text("a")], "b"),
+            f"messages.3.content.{len(before)}: unexpected `tool_use_id` found in `{block['type']}` blocks: "
+            f"{block['tool_use_id']}. Each `{block['type']}` block must have a corresponding `{call}` block before it.",
+        )
+        for before, block, call in (
+            ([], ADVICE, "server_tool_use"),
+            ([], MCP_RESULT, "mcp_tool_use"),
+            ([{**SEARCH, "id": "srvtoolu_2"}], ADVICE, "server_tool_use"),
+        )
     ),
     (
         "P14",
@@ -518,6 +652,20 @@ REFUSED = [
         "`max_tokens` must be greater than `thinking.budget_tokens`",
     ),
     ("K7", ask(thinking={}), "thinking.type: Field required"),
+    *(
+        (
+            "K7",
+            ask(model=model, thinking={"type": "enabled", "budget_tokens": 1024}),
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+            '"output_config.effort" to control thinking behavior.',
+        )
+        for model in ("claude-opus-4-7", "claude-sonnet-5")
+    ),
+    (
+        "K7",
+        ask(model="claude-haiku-4-5", thinking={"type": "adaptive"}),
+        "adaptive thinking is not supported on this model",
+    ),
 ]
 
 
@@ -532,6 +680,38 @@ def test_every_rule_of_the_table_is_broken_above_and_the_table_has_every_rule():
     assert {row[0] for row in REFUSED} | {"U8"} == set(RULES)
 
 
+@pytest.mark.parametrize(("beta", "request_", "message"), OF_BETAS)
+def test_what_a_beta_brings_is_accepted_with_its_header_alone(beta, request_, message):
+    assert validate(request_, sent_with("claude-code-20250219", beta)) is None
+    problem = validate(request_, sent_with("context-1m-2025-08-07"))
+    assert problem.message.startswith(message)
+    assert problem.rule in ("T15", "C9")
+
+
+def test_where_the_headers_are_not_known_no_beta_is_missing():
+    assert [beta for beta, request_, _ in OF_BETAS if validate(request_)] == ["prompt-caching-scope-2026-01-05"]
+
+
+@pytest.mark.parametrize(
+    ("model", "version"),
+    [
+        ("claude-3-opus-20240229", (3, 0)),
+        ("claude-3-5-sonnet-latest", (3, 5)),
+        ("claude-opus-4-20250514", (4, 0)),
+        ("claude-opus-4-1-20250805", (4, 1)),
+        ("anthropic.claude-sonnet-4-5-20250929-v1:0", (4, 5)),
+        ("anthropic/claude-sonnet-4.6", (4, 6)),
+        ("claude-fable-5", (5, 0)),
+        ("claude-opus-5[1m]", (5, 0)),
+        ("claude-haiku-5-5", (5, 5)),
+        ("claude-mythos-preview", None),
+        ("understudy", None),
+    ],
+)
+def test_the_version_of_a_model_stands_in_its_name(model, version):
+    assert version_of(model) == version
+
+
 def test_an_unknown_type_of_tool_is_named_beside_the_known_ones():
     problem = validate(ask(tools=[{"type": "function", "function": {}}]))
     start = f"tools.0: Input tag 'function' {UNKNOWN} 'custom', 'bash_20250124', "
@@ -541,6 +721,28 @@ def test_an_unknown_type_of_tool_is_named_beside_the_known_ones():
 
 ACCEPTED = [
     (ask(), FIRST_PARTY),
+    (ask(model="new"), Profile(models=("new",))),
+    *((ask(), Profile(version=version)) for version in ("2023-01-01", "2023-06-01")),
+    *(
+        (ask(model=model, output_config={"effort": effort}), FIRST_PARTY)
+        for model, effort in (("claude-opus-4-6", "max"), ("claude-opus-4-5", "low"), ("claude-sonnet-5", "xhigh"))
+    ),
+    # From the models of 4.8 on the operator may speak in the middle.
+    (talk("Hi.", "Hello.", "And now?", {**SYSTEM, "content": [text("Be brief.")]}, model=NEW), FIRST_PARTY),
+    (talk(USER, assistant(CALL), user(RESULT), SYSTEM, model="claude-sonnet-5"), FIRST_PARTY),
+    (talk(USER, SYSTEM, assistant(text("a")), USER, model="claude-fable-5"), FIRST_PARTY),
+    (talk(USER, USER, SYSTEM, SYSTEM, assistant(text("a")), USER, model=NEW), FIRST_PARTY),
+    (talk(USER, {"role": "system", "content": [text("a", cache_control=MARKER)]}, model=NEW), FIRST_PARTY),
+    (talk(USER, {"role": "system", "content": [ADDED]}, model="claude-opus-5"), FIRST_PARTY),
+    # A reply with thinking between its calls comes back as it was.
+    (talk("Hi.", [THINKING, CALL, THINKING, SECOND], [RESULT, RESULT_2], thinking={"type": "adaptive"}), FIRST_PARTY),
+    (talk("Hi.", [CALL, text("a"), SECOND], [RESULT_2, RESULT]), FIRST_PARTY),
+    # Disputed, and seen with models of 4.5.
+    (talk("Hi.", [CALL], [RESULT], [CALL], [RESULT], model=OLDER), FIRST_PARTY),
+    (talk("Hi.", [text(" "), CALL, SECOND], [RESULT, RESULT_2], model="claude-haiku-4-5-20251001"), FIRST_PARTY),
+    *((talk("Hi.", "{", model=model), FIRST_PARTY) for model in ("claude-3-5-sonnet-20240620", OLDER)),
+    (talk([text("a", cache_control=LONGER), text("b", cache_control=MARKER)], system=[text("c")]), FIRST_PARTY),
+    (ask(tools=[BASH], tool_choice={"type": "tool", "name": "bash"}, thinking={"type": "adaptive"}), FIRST_PARTY),
     (ask(max_tokens=0), FIRST_PARTY),
     (ask(tools=[], tool_choice={"type": "auto"}), FIRST_PARTY),
     (ask(tool_choice={"type": "none"}), FIRST_PARTY),
@@ -660,6 +862,7 @@ def test_rules_say_where_their_words_were_seen():
         words = ("https://", "a published log", "common", "the SDK")
         assert rule.seen.startswith(words) or re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", rule.seen)
     assert not RULES["C11"].quoted
+    assert [name for name, rule in RULES.items() if rule.disputed] == ["C3", "P1", "P7"]
     assert isinstance(validate(ask(model=None)), Problem)
 
 

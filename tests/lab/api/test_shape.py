@@ -5,11 +5,14 @@ import sys
 import typing
 
 import anthropic.types as sdk
+import anthropic.types.beta as beta
+from anthropic.types.anthropic_beta_param import AnthropicBetaParam
+from anthropic.types.beta.beta_content_block_param import BetaContentBlockParam
+from anthropic.types.beta.message_create_params import MessageCreateParamsBase as BetaParams
 from anthropic.types.message_create_params import MessageCreateParamsBase
 from typing_extensions import get_type_hints  # that of Python 3.10 leaves Required around a type
 
-from s02_tool_use.history.fields import FIELDS
-from s02_tool_use.lab.api import shape
+from s02_tool_use.lab.api import allowed, shape
 
 TOOL = {"name": "a", "input_schema": {"type": "object"}}
 REQUEST = {"model": "any", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi."}], "tools": [TOOL]}
@@ -22,26 +25,49 @@ def run(code):
 
 
 def test_every_row_is_a_field_of_its_block():
-    assert shape.BLOCKS.keys() <= FIELDS.keys()
+    assert shape.BLOCKS.keys() <= shape.TYPES.keys()
     for kind, fields in shape.BLOCKS.items():
-        assert fields.keys() <= FIELDS[kind], kind
-    assert shape.ANY_BLOCK.keys() <= set().union(*FIELDS.values())
+        assert fields.keys() <= shape.TYPES[kind].keys(), kind
+    assert shape.ANY_BLOCK.keys() <= set().union(*shape.TYPES.values())
 
 
 def test_the_tables_of_the_request_are_the_sdks():
-    fields = {"stream", *shape.SAMPLING, *get_type_hints(MessageCreateParamsBase)}
-    assert shape.REQUEST.keys() == fields
+    names = {"stream", *shape.SAMPLING, *get_type_hints(MessageCreateParamsBase)}
+    of_betas = get_type_hints(BetaParams).keys() - names - {"betas", "thread"}  # a header, and what the server refuses
+    assert shape.REQUEST.keys() == names | of_betas | {"output_format"}
+    assert of_betas <= allowed.NEED_A_BETA
     assert shape.CUSTOM.keys() == sdk.ToolParam.__annotations__.keys()
-    assert shape.OUTPUT_CONFIG.keys() == sdk.OutputConfigParam.__annotations__.keys()
-    for table, union in ((shape.THINKING, sdk.ThinkingConfigParam), (shape.TOOL_CHOICE, sdk.ToolChoiceParam)):
+    assert shape.OUTPUT_CONFIG.keys() == beta.BetaOutputConfigParam.__annotations__.keys()
+    for table, union in ((shape.THINKING, beta.BetaThinkingConfigParam), (shape.TOOL_CHOICE, beta.BetaToolChoiceParam)):
         assert {name: {"type", *fields} for name, fields in table.items()} == by_type(union)
-    assert shape.TOOL["choices"].keys() - {"custom"} == by_type(sdk.ToolUnionParam).keys()
+
+
+def test_what_the_sdk_knows_as_beta_alone_needs_a_beta():
+    tools, beta_tools = (by_type(union).keys() for union in (sdk.ToolUnionParam, beta.BetaToolUnionParam))
+    assert shape.TOOL["choices"].keys() - {"custom"} == beta_tools
+    blocks = by_type(BetaContentBlockParam)
+    assert {kind: fields for kind, fields in blocks.items() if kind not in by_type(sdk.ContentBlockParam)} == {
+        kind: set(fields) for kind, fields in allowed.BETA_BLOCKS.items()
+    }
+    assert beta_tools - tools | allowed.BETA_BLOCKS.keys() <= allowed.NEED_A_BETA
+
+
+def test_every_beta_of_the_sdk_is_known_and_what_betas_bring_is_theirs():
+    assert set(names_in(AnthropicBetaParam)) <= allowed.BETAS
+    for family in allowed.BRINGS:
+        assert any(name.startswith(family) for name in allowed.BETAS), family
+
+
+def names_in(annotation):
+    """The strings of all Literals in it."""
+    for part in typing.get_args(annotation):
+        yield from [part] if isinstance(part, str) else names_in(part)
 
 
 def by_type(union):
     """type -> the fields of each of the SDK's types; but for the tool that need not say its type."""
-    hints = [get_type_hints(one) for one in typing.get_args(union) if one is not sdk.ToolParam]
-    return {name: set(fields) for fields in hints for name in typing.get_args(fields["type"])}
+    hints = [get_type_hints(one) for one in typing.get_args(union) if isinstance(one, type) or not typing.get_args(one)]
+    return {name: set(fields) for fields in hints for name in names_in(fields["type"]) if name != "custom"}
 
 
 def test_every_rule_of_a_row_is_in_the_table_of_rules():
