@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from .rules import Profile, validate
 HOST = "127.0.0.1"  # loopback only: no other machine can reach it
 MAX_BODY_BYTES = 32 * 1024 * 1024  # the limit of the real API
 MAX_DRAINED_BYTES = 4 * MAX_BODY_BYTES  # so much of a body that is too large is read and thrown away
+LIMITS = {"requests": 1000, "input-tokens": 1_000_000, "output-tokens": 200_000, "tokens": 1_200_000}  # a minute
 SILENCE_SECONDS = 300  # after which a connection that says nothing is closed
 KEPT_EXCHANGES = 50  # can be looked at afterwards,
 KEPT_BYTES = 200_000  # and so much of each body
@@ -59,11 +60,22 @@ def in_one_piece(status: int, body: dict, headers: dict, *, half: bool = False) 
     return Response(status, headers, [data[: len(data) // 2] if half else data], whole=not half)
 
 
+def limits() -> dict:
+    """The headers that tell a client how much it may still ask for. Nothing is limited here: all is left, now."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return {
+        f"anthropic-ratelimit-{of}-{name}": value
+        for of, most in LIMITS.items()
+        for name, value in (("limit", most), ("remaining", most), ("reset", now))
+    }
+
+
 @dataclasses.dataclass
 class Caller:
     """What the server knows of one client: who answers it, and what was said last."""
 
     answerer: Any
+    cache: set[str] = dataclasses.field(default_factory=set)  # prefixes that were marked: wire.cache_usage
     exchanges: deque[dict] = dataclasses.field(default_factory=lambda: deque(maxlen=KEPT_EXCHANGES))
     numbers: Iterator[int] = dataclasses.field(default_factory=lambda: itertools.count(1))
 
@@ -186,7 +198,16 @@ class Handler(BaseHTTPRequestHandler):
             text = "This server keeps no conversations: send the whole history with each request."
             details = {"error_code": "thread_unsupported_request", "unsupported": ["thread"]}
             raise ApiError(400, text, details=details)
-        problem = validate(request, Profile(version=self.headers["anthropic-version"], forged=wire.is_forged))
+        sent, query = self.headers.get_all("anthropic-beta"), self.path.partition("?")[2]
+        betas = frozenset(filter(None, (beta.strip() for beta in ",".join(sent or ()).split(","))))
+        # Recorded requests come without their headers: that it was a beta call is all that is left.
+        profile = Profile(
+            version=self.headers["anthropic-version"],
+            betas=None if sent is None and "beta=true" in query else betas,
+            models=self.server.models,
+            forged=wire.is_forged,
+        )
+        problem = validate(request, profile)
         if problem is not None:
             raise ApiError(problem.status, problem.message, error_type=problem.type)
 
@@ -196,7 +217,7 @@ class Handler(BaseHTTPRequestHandler):
             reply = self.caller.answerer.reply(request)
             if unknown := set(reply) - REPLY_KEYS:
                 raise ValueError(f"a reply has no key {min(unknown)!r}; the keys are {', '.join(sorted(REPLY_KEYS))}")
-            message, rest = (None, None) if "status" in reply else wire.message_body(request, reply)
+            message, rest = (None, None) if "status" in reply else wire.message_body(request, reply, self.caller.cache)
         except Exception as bug:  # the answerer may be a function in a notebook
             text = f"The answerer failed with {type(bug).__name__}: {bug}"
             raise ApiError(500, text, headers={"x-should-retry": "false"}) from bug
@@ -211,21 +232,24 @@ class Handler(BaseHTTPRequestHandler):
                 raise ApiError(status, said, error_type=error)
             if slow:  # sleeping for no time takes 50 microseconds
                 time.sleep(slow)
-            return in_one_piece(200, message, {}, half=breaks)
+            return in_one_piece(200, message, limits(), half=breaks)
         events = [wire.sse(name, data) for name, data in wire.stream_events(message, rest)]
         if breaks or error:  # in the middle of the events
             events = events[: len(events) // 2]
         if "stream_error" in reply:  # the status 200 has been sent: the error can only be an event
             events.append(wire.sse("error", wire.error_body(200, said, self._id(), error)))
         headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        return Response(200, headers, events, not reply.get("hang_up"), slow)
+        return Response(200, headers | limits(), events, not reply.get("hang_up"), slow)
 
     def _models(self, wanted):
-        name = getattr(self.caller.answerer, "name", "offline")
-        model = {"type": "model", "id": name, "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
-        if wanted not in ("", name):
-            raise ApiError(404, f"model: {wanted}")
-        return model if wanted else {"data": [model], "has_more": False, "first_id": name, "last_id": name}
+        names = self.server.models or [getattr(self.caller.answerer, "name", "offline")]
+        about = {"type": "model", "created_at": "1970-01-01T00:00:00Z"}
+        models = {name: about | {"id": name, "display_name": name} for name in names}
+        if wanted:
+            if wanted not in models:
+                raise ApiError(404, f"model: {wanted}")
+            return models[wanted]
+        return {"data": [*models.values()], "has_more": False, "first_id": names[0], "last_id": names[-1]}
 
     # What goes out
 
@@ -282,7 +306,8 @@ class Handler(BaseHTTPRequestHandler):
 class Server(socketserver.ThreadingTCPServer):
     """The offline API in a thread of this process: `with Server(Understudy()) as server:` and `server.url`.
 
-    `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one. `exchanges` holds the last requests
+    `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one; `models` are the names that a request
+    may ask for, others get a 404, and without any all names will do. `exchanges` holds the last requests
     and responses, as dicts with their bodies as they were sent. No header is in them, so no key.
     """
 
@@ -290,8 +315,9 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
     allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
 
-    def __init__(self, answerer: Any, *, port: int = 0) -> None:
+    def __init__(self, answerer: Any, *, port: int = 0, models: Sequence[str] = ()) -> None:
         super().__init__((HOST, port), Handler)
+        self.models = tuple(models)
         self.caller = Caller(answerer)
         self.callers: dict[str, Caller] = {}
         self.exchanges, self.url = self.caller.exchanges, f"http://{HOST}:{self.server_address[1]}"

@@ -55,6 +55,41 @@ def input_tokens(request: dict) -> int:
     return sum(count_tokens(request[key]) for key in ("system", "tools", "messages") if request.get(key))
 
 
+def cache_usage(request: dict, known: set[str]) -> dict:
+    """The input of a request as `usage` counts it: what is read from the cache, what is written to it, and the rest.
+
+    known: the digests of the prefixes that were marked before; those that this request marks are added. Left out:
+    the real cache forgets them after the ttl, and takes none of less than about 1,024 tokens.
+    """
+    parts = [("tools", tool) for tool in request.get("tools") or []]
+    said = [("system", request.get("system") or []), *((m["role"], m["content"]) for m in request["messages"])]
+    parts += [(place, part) for place, parts in said for part in (parts if isinstance(parts, list) else [parts])]
+    markers = {n: part.get("cache_control") for n, (_, part) in enumerate(parts) if isinstance(part, dict)}
+    markers[len(parts) - 1] = markers.get(len(parts) - 1) or request.get("cache_control")
+    total, tokens, prefixes, digest = input_tokens(request), 0, [], hashlib.sha256(request["model"].encode())
+    for n in range(max((n for n, marker in markers.items() if marker), default=-1) + 1):
+        place, part = parts[n]
+        block = {"type": "text", "text": part} if isinstance(part, str) else part
+        plain = {key: value for key, value in block.items() if key != "cache_control"}
+        text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
+        digest.update(f"{place} {text}".encode())
+        tokens = min(tokens + count_tokens(part if isinstance(part, str) else text), total)
+        prefixes.append((digest.hexdigest(), tokens, markers.get(n)))
+    read = done = max((tokens for name, tokens, _ in prefixes if name in known), default=0)
+    written = {"5m": 0, "1h": 0}
+    for name, tokens, marker in prefixes:
+        if marker:
+            known.add(name)
+            written[marker.get("ttl") or "5m"] += max(tokens - done, 0)
+            done = max(tokens, done)
+    return {
+        "input_tokens": total - done,
+        "cache_creation_input_tokens": done - read,
+        "cache_read_input_tokens": read,
+        "cache_creation": {f"ephemeral_{ttl}_input_tokens": count for ttl, count in written.items()},
+    }
+
+
 # The content of a reply
 
 
@@ -117,11 +152,12 @@ def cut(content: list, budget: int) -> tuple[list, str | None]:
     return kept, None
 
 
-def message_body(request: dict, reply: dict) -> tuple[dict, str | None]:
+def message_body(request: dict, reply: dict, known: set[str] | None = None) -> tuple[dict, str | None]:
     """The Message that answers `request`, and the text of its last block as far as it got if that was cut, else None.
 
     `reply` is what an answerer gave: `content` and perhaps `stop_reason`, `stop_details`. Without a `stop_reason` it is
-    what the content says. A `max_tokens` that the answerer asked for cuts the last block in its middle.
+    what the content says. A `max_tokens` that the answerer asked for cuts the last block in its middle. `known` is
+    what the cache holds, as in cache_usage. Keys that only some replies have are there when the request asks for it.
     """
     content = fill_blocks(reply["content"], request)
     content, sequence = stop_at(content, request.get("stop_sequences") or [])
@@ -148,17 +184,17 @@ def message_body(request: dict, reply: dict) -> tuple[dict, str | None]:
         "stop_details": details,
         "container": None,
         "diagnostics": None,
-        "usage": {
-            "input_tokens": input_tokens(request),
-            "output_tokens": min(whole, budget),
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
-            "service_tier": "standard",
-            "server_tool_use": None,
-            "inference_geo": "global",
-        },
+        "usage": cache_usage(request, set() if known is None else known)
+        | {"output_tokens": min(whole, budget), "service_tier": "standard", "inference_geo": "global"},
     }
+    thoughts = [_cost(block) for block in content if block["type"] in ("thinking", "redacted_thinking")]
+    if thoughts or (request.get("thinking") or {}).get("type", "disabled") != "disabled":
+        message["usage"]["output_tokens_details"] = {"thinking_tokens": sum(thoughts)}
+    kinds = [str(tool.get("type")) for tool in request.get("tools") or []]
+    if any(kind.startswith(("advisor_", "code_execution_", "mcp_", "web_")) for kind in kinds):  # they run over there
+        message["usage"]["server_tool_use"] = {"web_search_requests": 0, "web_fetch_requests": 0}
+    if request.get("context_management"):
+        message["context_management"] = {"applied_edits": []}
     return message, rest
 
 
@@ -180,7 +216,8 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
             yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
         yield "content_block_stop", {"type": "content_block_stop", "index": index}
     delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
-    usage = {"output_tokens": message["usage"]["output_tokens"]}  # the total so far, not what came since the last event
+    once = ("cache_creation", "service_tier", "inference_geo")  # said at the start; what is counted comes in all
+    usage = {key: value for key, value in message["usage"].items() if key not in once}
     yield "message_delta", {"type": "message_delta", "delta": delta, "usage": usage}
     yield "message_stop", {"type": "message_stop"}
 

@@ -166,6 +166,63 @@ def test_the_version_header_is_required(server):
     assert refusal(*answer) == (400, "invalid_request_error", "anthropic-version: header is required")
 
 
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_the_version_and_the_betas_of_the_headers_are_looked_at(server, path):
+    answer = ask(server, path=path, headers=HEADERS | {"anthropic-version": "banana"})
+    assert refusal(*answer) == (400, "invalid_request_error", 'anthropic-version: "banana" is not a valid version')
+    answer = ask(server, path=path, headers=HEADERS | {"anthropic-beta": "context-1m-2025-08-07, nothing-2020-01-01"})
+    assert refusal(*answer)[2].startswith("Unexpected value(s) `nothing-2020-01-01` for the `anthropic-beta` header. ")
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_a_field_of_a_beta_comes_with_its_header(server, path):
+    body = ASKED | {"context_management": {"edits": []}}
+    refused = (400, "invalid_request_error", "context_management: Extra inputs are not permitted")
+    assert refusal(*ask(server, path=path, body=body)) == refused
+    assert refusal(*ask(server, path=path, body=body, headers=HEADERS | {"anthropic-beta": ""})) == refused
+    with_beta = HEADERS | {"anthropic-beta": "context-1m-2025-08-07,context-management-2025-06-27"}
+    assert ask(server, path=path, body=body, headers=with_beta)[0] == 200
+    assert ask(server, path=f"{path}?beta=true", body=body)[0] == 200  # a recorded call without its headers
+
+
+def test_a_server_with_a_list_of_models_knows_no_other():
+    with Server(Echo(), models=["tea-1", "tea-2"]) as server:
+        assert ask(server, body=ASKED | {"model": "tea-2"})[0] == 200
+        for path in ("/v1/messages", "/v1/messages/count_tokens"):
+            answer = ask(server, path=path, body=ASKED | {"model": "tee-1"})
+            assert refusal(*answer) == (404, "not_found_error", "model: tee-1")
+            assert answer[2]["request_id"] == answer[1]["request-id"]
+        listed = ask(server, "GET", "/v1/models", None)[2]
+        assert [model["id"] for model in listed["data"]] == ["tea-1", "tea-2"]
+        assert (listed["first_id"], listed["last_id"]) == ("tea-1", "tea-2")
+        assert ask(server, "GET", "/v1/models/tea-2", None)[2] == listed["data"][1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_says_how_much_may_still_be_asked_for(server, stream):
+    headers = ask(server, body=ASKED | {"stream": stream})[1]
+    for of in ("requests", "tokens", "input-tokens", "output-tokens"):
+        limit, left = (int(headers[f"anthropic-ratelimit-{of}-{name}"]) for name in ("limit", "remaining"))
+        assert 0 < left <= limit
+        assert time.strptime(headers[f"anthropic-ratelimit-{of}-reset"], "%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_marked_prefix_is_written_to_the_cache_and_read_by_the_same_client_alone(server, stream):
+    system = [{"type": "text", "text": "Be brief. " * 500, "cache_control": {"type": "ephemeral"}}]
+    body = ASKED | {"system": system, "stream": stream}
+
+    def usage(key="any"):
+        answer = ask(server, body=body, headers=HEADERS | {"x-api-key": key})[2]
+        message = json.loads(answer.split("\n")[1].removeprefix("data: "))["message"] if stream else answer
+        return message["usage"]["cache_creation_input_tokens"], message["usage"]["cache_read_input_tokens"]
+
+    written, read = usage()
+    assert (written > 1000, read) == (True, 0)
+    assert usage() == (0, written)
+    assert usage(server.add(Echo())) == (written, 0)
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[1,", b"\xff\xfe", b'{"a": NaN}', b'{"a": "\\ud800"}', b"[" * 100_000],

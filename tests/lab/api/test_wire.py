@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from s02_tool_use.lab.api import wire
 
 ASKED = {"model": "m", "max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
@@ -116,6 +118,123 @@ def test_the_answerers_own_blocks_stay_as_they_are():
     before = json.dumps(CALL)
     message([CALL])
     assert json.dumps(CALL) == before
+
+
+# The keys of a reply, as recorded replies hold them
+
+
+MESSAGE = {"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "stop_details", "usage"}
+MESSAGE |= {"container", "diagnostics"}
+USAGE = {"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation", "output_tokens"}
+USAGE |= {"service_tier", "inference_geo"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "in_message", "in_usage"),
+    [
+        ({}, set(), set()),
+        ({"thinking": {"type": "adaptive"}}, set(), {"output_tokens_details"}),
+        ({"thinking": {"type": "disabled"}}, set(), set()),
+        ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, set(), {"server_tool_use"}),
+        ({"tools": [{"type": "mcp_toolset", "mcp_server_name": "docs"}]}, set(), {"server_tool_use"}),
+        ({"tools": [{"type": "bash_20250124", "name": "bash"}]}, set(), set()),
+        ({"context_management": {"edits": []}}, {"context_management"}, set()),
+    ],
+)
+def test_a_reply_has_the_keys_of_real_ones(asked, in_message, in_usage):
+    body, _ = message([{"type": "text", "text": "Hi"}], **asked)
+    assert body.keys() == MESSAGE | in_message
+    assert body["usage"].keys() == USAGE | in_usage
+    assert body["usage"]["cache_creation"].keys() == {"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
+
+
+def test_thinking_is_counted_by_itself_too():
+    body, _ = message([{"type": "thinking", "thinking": "abcdefgh"}, {"type": "text", "text": "abcd"}])
+    assert (body["usage"]["output_tokens"], body["usage"]["output_tokens_details"]) == (3, {"thinking_tokens": 2})
+
+
+def test_a_call_says_who_made_it_and_a_text_has_no_citations():
+    body, _ = message([{"type": "text", "text": "Hi"}, CALL])
+    assert body["content"][0] == {"type": "text", "text": "Hi"}
+    assert body["content"][1].keys() == {"type", "id", "name", "input", "caller"}
+
+
+def test_the_stream_counts_at_its_end_what_the_body_counts():
+    body, _ = message([{"type": "text", "text": "Hi"}], thinking={"type": "adaptive"})
+    name, data = list(wire.stream_events(body))[-2]
+    assert name == "message_delta"
+    assert data["delta"].keys() == {"stop_reason", "stop_sequence", "stop_details", "container"}
+    counted = USAGE - {"cache_creation", "service_tier", "inference_geo"} | {"output_tokens_details"}
+    assert data["usage"] == {key: body["usage"][key] for key in counted}
+
+
+# The cache
+
+
+MARKER = {"type": "ephemeral"}
+LONG, MORE = ({"type": "text", "text": words * 500} for words in ("tea ", "milk "))
+
+
+def cached(request, known):
+    """(read, written for 5 minutes, written for an hour, the rest) of a request."""
+    usage = wire.cache_usage(ASKED | request, known)
+    created = usage["cache_creation"]
+    written = [created["ephemeral_5m_input_tokens"], created["ephemeral_1h_input_tokens"]]
+    assert usage["cache_creation_input_tokens"] == sum(written)
+    assert wire.input_tokens(ASKED | request) == usage["cache_read_input_tokens"] + sum(written) + usage["input_tokens"]
+    return usage["cache_read_input_tokens"], *written
+
+
+def asks(*blocks, **more):
+    return {"messages": [{"role": "user", "content": list(blocks)}], **more}
+
+
+def test_without_a_marker_nothing_is_cached():
+    known = set()
+    assert cached(asks(LONG), known) == cached(asks(LONG), known) == (0, 0, 0)
+    assert known == set()
+
+
+def test_what_is_marked_is_written_once_and_then_read():
+    known, marked = set(), {**LONG, "cache_control": MARKER}
+    read, written, _ = cached(asks(marked), known)
+    assert read == 0
+    assert written > 500
+    assert cached(asks(marked), known) == (written, 0, 0)
+    assert cached(asks(marked, MORE), known) == (written, 0, 0)
+    assert cached(asks(MORE, marked), known)[0] == 0
+
+
+def test_the_marker_may_move_on_and_what_comes_after_what_was_read_is_written():
+    known = set()
+    _, first, _ = cached(asks({**LONG, "cache_control": MARKER}), known)
+    read, written, _ = cached(asks(LONG, {**MORE, "cache_control": MARKER}), known)
+    assert read == first
+    assert written > 500
+    history = [{"role": "user", "content": [LONG, MORE]}, {"role": "assistant", "content": "Hm."}, *ASKED["messages"]]
+    assert cached({"messages": history, "cache_control": MARKER}, known)[0] == first + written
+
+
+def test_tools_come_before_system_and_system_before_messages():
+    known, tool = set(), {"name": "bash", "description": "x" * 4000, "input_schema": {"type": "object"}}
+    system = [{**LONG, "cache_control": {**MARKER, "ttl": "1h"}}]
+    read, short, hour = cached(asks(LONG, tools=[tool], system=system), known)
+    assert (read, short) == (0, 0)
+    assert hour > 1400
+    assert cached(asks(MORE, tools=[tool], system=system), known) == (hour, 0, 0)
+    assert cached(asks(MORE, tools=[{**tool, "name": "sh"}], system=system), known)[0] == 0
+
+
+def test_each_marker_is_written_with_its_own_ttl():
+    blocks = [{**LONG, "cache_control": {**MARKER, "ttl": "1h"}}, {**MORE, "cache_control": MARKER}]
+    read, short, hour = cached(asks(*blocks), set())
+    assert (read, short > 500, hour > 400) == (0, True, True)
+
+
+def test_another_model_has_another_cache_and_a_string_is_a_block():
+    known, system = set(), [{"type": "text", "text": "tea", "cache_control": MARKER}]
+    assert cached({"system": system}, known)[0] == cached({"system": system, "model": "other"}, known)[0] == 0
+    assert cached({"system": "tea", "cache_control": MARKER}, known)[0] > 0
 
 
 # Tokens and cuts
