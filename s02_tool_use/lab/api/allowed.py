@@ -75,7 +75,7 @@ BETA_BLOCKS: dict[str, dict[str, Any]] = {
     | {"tool_changes": list | None},
     "fallback": {"type": str, "from": dict, "to": dict, "trigger": object},
     "mcp_tool_listing": {"type": str, "mcp_server_name": str, "tools": list},
-    "mcp_tool_result": _ANY | {"tool_use_id": str, "content": object, "is_error": object},
+    "mcp_tool_result": _ANY | {"tool_use_id": str, "content": str | list | None, "is_error": bool | None},
     "mcp_tool_use": _ANY | {"id": str, "name": object, "input": object, "server_name": str},
     "tool_addition": _ANY | {"tool": dict},
     "tool_removal": _ANY | {"tool": dict},

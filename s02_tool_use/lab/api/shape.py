@@ -102,6 +102,7 @@ HELD: dict[Any, Any] = {
     dict | list: needed(either(items(), OBJECT)),
 }
 HELD |= {str | None: optional(TEXT), dict | None: optional(OBJECT), list | None: optional(items()), object: optional()}
+HELD |= {bool | None: optional(FLAG), str | list | None: optional(either(items(), TEXT))}
 BLOCKS: dict[str, dict] = {
     "text": {"text": needed(TEXT)},
     "thinking": {"signature": needed(TEXT, "K4"), "thinking": needed(TEXT, "K4")},
@@ -110,7 +111,7 @@ BLOCKS: dict[str, dict] = {
     "server_tool_use": {"id": needed(SERVER_ID, "P14"), **CALL},
     **dict.fromkeys(SERVER_RESULTS | {"advisor_tool_result"}, {"tool_use_id": needed(SERVER_ID, "P14")}),
     "mcp_tool_use": CALL,
-    "mcp_tool_result": {"content": given(either(items(), TEXT), "C4")},
+    "mcp_tool_result": {},
     "image": {"source": needed(_source("image"), "C10")},
     "document": {"source": needed(_source("document"), "C10")},
 }
