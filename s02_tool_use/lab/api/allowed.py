@@ -27,13 +27,17 @@ _OF_THE_SDK = """
 """
 # Sent by Claude Code 2.1 and other clients, and accepted; the SDK does not list them, or no longer.
 _OF_CLIENTS = """
-    advanced-tool-use-2025-11-20 afk-mode-2026-01-31 ccr-byoc-2025-07-29 ccr-triggers-2026-01-30
-    claude-code-20250219 code-execution-2025-08-25 context-hint-2026-04-09 effort-2025-11-24 environments-2025-11-01
-    fine-grained-tool-streaming-2025-05-14 max-tokens-3-5-sonnet-2024-07-15 mcp-servers-2025-12-04
-    messages-2023-12-15 mid-conversation-system-2026-04-07 oauth-2025-04-20 oidc-federation-2026-04-01
-    prompt-caching-scope-2026-01-05 redact-thinking-2026-02-12 structured-outputs-2025-12-15
-    summarize-connector-text-2026-03-13 tool-examples-2025-10-29 tool-search-tool-2025-10-19 tools-2024-04-04
-    tools-2024-05-16 web-fetch-2025-09-10 web-search-2025-03-05
+    advanced-tool-use-2025-11-20 afk-mode-2026-01-31 auto-mode-classifier-2026-07-16 cache-keepalive-2026-09-03
+    ccr-byoc-2025-07-29 ccr-triggers-2026-01-30 claude-code-20250219 claude-code-side-query-2026-09-29
+    code-execution-2025-08-25 context-hint-2026-04-09 dangerous-tool-use-2026-09-03 effort-2025-11-24
+    environments-2025-11-01 fine-grained-tool-streaming-2025-05-14 max-tokens-3-5-sonnet-2024-07-15
+    mcp-servers-2025-12-04 messages-2023-12-15 mid-conversation-system-2026-04-07 oauth-2025-04-20
+    oidc-federation-2026-04-01 per-turn-control-2026-07-01 program-use-case-ids-2026-09-17
+    prompt-caching-evict-2026-05-12 prompt-caching-scope-2026-01-05 redact-thinking-2026-02-12
+    request-tags-2026-08-21 resumption-2026-10-08 structured-outputs-2025-12-15 subagent-review-2026-11-17
+    summarize-connector-text-2026-03-13 thinking-resumption-2026-07-17 timing-2026-09-09 tool-examples-2025-10-29
+    tool-provenance-2026-10-26 tool-search-tool-2025-10-19 tools-2024-04-04 tools-2024-05-16 web-fetch-2025-09-10
+    web-search-2025-03-05 web-search-results-only-2026-11-15
 """
 BETAS = frozenset((_OF_THE_SDK + _OF_CLIENTS).split())
 
