@@ -1,4 +1,4 @@
-"""How pytest runs all tests and notebooks: offline, on all cores. What tests share stands in tests/conftest.py."""
+"""How pytest runs all tests and notebooks on all cores. What tests share stands in tests/conftest.py."""
 
 import os
 import sys
@@ -8,12 +8,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 
 def pytest_configure(config):
-    """The notebooks run offline, whatever .env names: the kernels that nbval starts inherit this.
-
-    Compiled files are written, even in a container that says otherwise: else each worker and each of the hundreds of
+    """Compiled files are written, even in a container that says otherwise: else each worker and each of the hundreds of
     processes that the tests start would compile the same modules again, a third of the whole time.
     """
-    os.environ["S02_OFFLINE"] = "1"
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 

@@ -8,11 +8,17 @@ Upstream: https://github.com/jupyter-server/jupyter_server/issues/1559
     pytest -p s02_tool_use.lab.start.fast_imports                   stands in pyproject.toml
 """
 
+import os
 import runpy
 import sys
 
 # None makes the import fail as if the package were not there, a case that jsonschema expects.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+
+def pytest_configure(config):
+    """Under pytest the notebooks run offline, whatever .env names: the kernels that nbval starts inherit this."""
+    os.environ["S02_OFFLINE"] = "1"  # not in conftest.py, which a notebook in another folder is not under
 
 
 if __name__ == "__main__":
