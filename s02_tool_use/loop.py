@@ -26,6 +26,7 @@ CUT = {
     "refusal": "Not run: the model stopped in the middle of its reply.",
     None: "Not run: the reply broke off before its end, so this call may be incomplete. Make it again.",
 }
+PIECES = {"text": "text", "thinking": "thinking", "input_json": "partial_json"}  # of a stream: event -> its field
 FINAL = ("model_context_window_exceeded", "refusal")  # a next request would end the same way
 
 
@@ -36,6 +37,7 @@ class Step(NamedTuple):
     |-------------|------------------------------------------------------------------------------------------|
     | request     | the dict that is about to be sent                                                        |
     | text        | a piece of the answer as it arrives (only with stream=True)                              |
+    | delta       | a piece of thinking or of a call's input as it arrives (only with stream=True)           |
     | reply       | the SDK's Message; messages[-1] is its plain copy, which can be edited before going on    |
     | tool_use    | the block (a dict) of a call that is about to run                                        |
     | tool_result | its result (a dict); it is sent as it is when the loop goes on, so it can be edited      |
@@ -104,12 +106,13 @@ def agent_loop(client: Any, model: str, messages: list, **settings: Any) -> Any:
 
 
 def _reply(client, request, stream):
-    """Send the request. With stream, yield each piece of text as it arrives. Returns the SDK's Message."""
+    """Send the request. With stream, yield each piece as it arrives. Returns the SDK's Message."""
     if not stream:
         return client.messages.create(**request)
     with client.messages.stream(**request) as events:
-        for text in events.text_stream:
-            yield Step("text", text)
+        for event in events:
+            if event.type in PIECES:
+                yield Step("text" if event.type == "text" else "delta", getattr(event, PIECES[event.type]))
         return events.get_final_message()
 
 

@@ -16,6 +16,7 @@ from .. import conversation
 from ..client import faults
 from ..client.endpoint import departures
 from .job import Job, Stopped
+from .progress import Progress
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -61,6 +62,11 @@ class Session:
     @property
     def busy(self) -> bool:
         return self._turn is not None
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far the turn is that is going on, or None."""
+        return self._turn.progress if self._turn else None
 
     @property
     def question(self) -> dict | None:
@@ -152,7 +158,7 @@ class _ChatTurn:
         self.messages = [*session.messages, {"role": "user", "content": prompt}]
         self.results, self.waiting = [], ""  # of the calls of the last reply; what is not shown yet
         self.question, self.verdict, self.decided = None, loop.NOT_ALLOWED, threading.Event()
-        self.job, self.stopping, self.over = None, False, threading.Event()
+        self.job, self.stopping, self.over, self.progress = None, False, threading.Event(), Progress()
 
     def run(self):
         session = self.session
@@ -177,6 +183,9 @@ class _ChatTurn:
         with self.session._lock:
             if self.session._turn is not self:
                 raise KeyboardInterrupt
+            self.progress.tell(kind, data)
+            if kind == "delta":  # it is only counted: it may hold a piece of a key
+                return
             if kind == "text":
                 data, self.waiting = faults.shown_so_far(self.waiting + data)
             if kind == "reply":
