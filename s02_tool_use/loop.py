@@ -26,8 +26,8 @@ CUT = {
     "refusal": "Not run: the model stopped in the middle of its reply.",
     None: "Not run: the reply broke off before its end, so this call may be incomplete. Make it again.",
 }
-PIECES = {"text": "text", "thinking": "thinking", "input_json": "partial_json"}  # of a stream: event -> its field
 FINAL = ("model_context_window_exceeded", "refusal")  # a next request would end the same way
+PIECES = {"text": "text", "thinking": "thinking", "input_json": "partial_json"}  # of a stream: event -> its field
 
 
 class Step(NamedTuple):

@@ -44,7 +44,8 @@ ROOMS = {
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages"}
     | {"lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
-    "lab/terminal": {"dispatch", "workspace", "lab/client", "lab/rooms", "lab/sessions", "lab/show"},
+    "lab/screen": {"calls", "lab/show"},
+    "lab/terminal": {"dispatch", "workspace"} | {"lab/client", "lab/rooms", "lab/screen", "lab/sessions", "lab/show"},
     "lab/start": {"bash", "calls", "lab/client"},
     "__main__": {"lab/start"},
 }

@@ -14,21 +14,27 @@ from typing import Any
 
 from .. import dispatch, workspace
 from . import rooms, show
+from .screen import DIM, RED, YELLOW, Screen, history_file, line_editor
 from .sessions.session import ASK_BEFORE, FAILED, STOPPED, Session
 from .show import page, rows
 from .show.source import REPOSITORY
 
 SHOWN_LINES = 10  # lines of a tool's result; the model gets them all
-CYAN, YELLOW, RED, DIM, RESET = "\x1b[36m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 COMMANDS = {
     "help": "this list",
     "tools": "the tools that the model may call",
     "messages": "the conversation so far, and what the API would refuse in it",
     "cost": "the tokens used so far",
-    "reset": "forget the conversation, and what was allowed in it",
+    "clear": "forget the conversation, and what was allowed in it",
     "save": "write the conversation to a new file: /save FILE",
+    "exit": "leave, as do /quit, Ctrl-D, and Ctrl-C twice",
 }
+ALSO = {"quit": "exit", "q": "exit", "reset": "clear"}  # other names of commands
+KEYS = """\
+Alt-Enter, or \\ at the end of a line, begins another line. Ctrl-C stops what is running.
+The arrow keys bring back what you typed, in earlier chats too. For you alone, and without the key, it is kept in
+{}"""
 
 # The exit status of -p; 3 for any other end.
 STATUS: dict[str | None, int] = {"end_turn": 0, "stop_sequence": 0, FAILED: 1, STOPPED: 130}
@@ -114,14 +120,7 @@ def _readers(single):
     if single:
         return None, _ask_beside_stdout
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from prompt_toolkit import ANSI, PromptSession
-        from prompt_toolkit.completion import WordCompleter
-
-        # Edits wide characters as one, has a history for the arrow keys, takes a pasted text of many lines as one.
-        names = [f"/{name}" for name in COMMANDS]
-        line = PromptSession(completer=WordCompleter(names, sentence=True), complete_while_typing=False)
-        question = PromptSession()
-        return lambda text: line.prompt(ANSI(f"{CYAN}{text}{RESET}")), question.prompt
+        return line_editor([*COMMANDS, *ALSO])
     return (lambda text: input(text if sys.stdin.isatty() else ""),) * 2
 
 
@@ -137,10 +136,8 @@ class TerminalChat:
 
     def __init__(self, client, model, *, read, ask, out, yes=False, single=False):
         self.session = Session(client, model, watch=self.draw, ask_before=() if yes else ASK_BEFORE)
-        self.read, self.ask, self.out, self.single = read, ask, out, single
-        self.colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.read, self.ask, self.screen, self.single = read, ask, Screen(out), single
         self.written = set()  # by /save, which replaces no other file
-        self.open = False  # True when the cursor stands behind a text and not at the start of a line
         self.text = []  # of the last reply
 
     # Two ways to use it: line after line, or one question.
@@ -148,35 +145,52 @@ class TerminalChat:
     def talk(self) -> int:
         """Read and answer until the input ends. Returns the exit status."""
         self.say("/help lists the commands, Ctrl-D leaves.", DIM)
+        leaving = False  # after a Ctrl-C at the prompt
         while True:
             try:
-                line = self.read("s02 >> ").strip()
-                if line in ("q", "exit"):
+                prompt = self.prompt()
+                leaving = False
+                if is_command(prompt):
+                    self.command(*prompt.removeprefix("/").split(None, 1))
+                elif prompt:
+                    self.turn(prompt)
+            except KeyboardInterrupt as pressed:
+                if leaving and not any(pressed.args):  # nothing has been typed since
                     return 0
-                if line.startswith("/") and line.split()[0][1:].isalpha():
-                    self.command(*line[1:].split(None, 1))
-                elif line:
-                    self.turn(line)
-            except KeyboardInterrupt:
-                self.say("Ctrl-D leaves.", DIM)
+                leaving = True
+                self.say("Ctrl-C again or Ctrl-D leaves.", DIM)
             except EOFError:
                 self.say("Bye.", DIM)
                 return 0
+
+    def prompt(self) -> str:
+        """What is typed next. A line that ends with a backslash goes on in the next one."""
+        text = self.read("s02 >> ").rstrip()
+        with contextlib.suppress(EOFError):
+            while text.endswith("\\"):
+                text = text[:-1] + "\n" + self.read("... ").rstrip()
+        return text.strip()
 
     def answer(self, prompt: str) -> int:
         """Ask one question; only the final answer goes to stdout. Returns the exit status, see EPILOG."""
         reason = self.turn(prompt)
         text = page.printable("".join(self.text).strip())
         if text:
-            print(text, file=self.out if reason in (FAILED, STOPPED, "max_turns") else sys.stdout)
+            print(text, file=self.screen.out if reason in (FAILED, STOPPED, "max_turns") else sys.stdout)
         return STATUS.get(reason, 3)
 
     def turn(self, prompt: str) -> str | None:
         """Run the agent on `prompt`. Returns why it ended: a stop_reason, "max_turns", STOPPED or FAILED."""
-        reason, sentence = self.session.run(prompt)
+        with self.screen.working(self.working):
+            reason, sentence = self.session.run(prompt)
         self.say(sentence, RED)
-        self.end_line()
+        self.screen.end_line()
         return reason
+
+    def working(self) -> str:
+        """What is said while the turn goes on, unless it waits for an answer."""
+        progress = self.session.progress
+        return f"... {progress}. Ctrl-C stops." if progress and not self.session.question else ""
 
     def draw(self, kind: str, data: Any) -> None:
         """Draw what the session tells, and answer its questions."""
@@ -186,9 +200,8 @@ class TerminalChat:
             self.text = []
         elif kind == "text":
             self.text.append(data)
-            if data and not self.single:
-                self.write(page.printable(data))
-                self.open = True
+            if not self.single:
+                self.screen.write(data)
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
             asked = page.printable(rows.arguments(data["input"]), everything=True)  # what will run, to the last joiner
@@ -207,9 +220,10 @@ class TerminalChat:
     # Commands
 
     def command(self, name, argument=""):
+        name = ALSO.get(name, name)
         if name == "help":
             self.say("\n".join(f"/{name:9} {said}" for name, said in COMMANDS.items()))
-            self.say("Ctrl-C stops what is running, Ctrl-D leaves.")
+            self.say(KEYS.format(history_file()))
         elif name == "tools":
             self.say("\n".join(f"{t['name']:11} {t['description'].split('. ')[0]}" for t in dispatch.TOOLS))
         elif name == "messages":
@@ -217,11 +231,13 @@ class TerminalChat:
         elif name == "cost":
             requests, tokens = self.session.used
             self.say(f"{requests}: {tokens or 'no tokens'}. What a token costs is not known here.")
-        elif name == "reset":
+        elif name == "clear":
             self.session.reset()
             self.say("A new conversation.")
         elif name == "save":
             self.save(argument)
+        elif name == "exit":
+            raise EOFError
         else:
             self.say(f"There is no /{name}. /help lists the commands.")
 
@@ -241,21 +257,17 @@ class TerminalChat:
                 self.written.add(path)
                 self.say(f"{len(self.session.messages)} messages written to {name}.")
 
-    def write(self, text):
-        self.out.write(text)
-        self.out.flush()
-
-    def end_line(self):
-        if self.open:
-            self.write("\n")
-            self.open = False
-
     def say(self, text: str, style: str = "") -> None:
-        """Write a line, unless it is empty. Nothing in it can give the terminal an order."""
-        if text:
-            self.end_line()
-            text = page.printable(text)
-            self.write(f"{style}{text}{RESET}\n" if style and self.colours else f"{text}\n")
+        self.screen.say(text, style)
+
+
+def is_command(prompt: str) -> bool:
+    """True for /NAME with what stands behind it on its line, and for exit, quit and q; not for a path that is there."""
+    if prompt in ("exit", "quit", "q"):
+        return True
+    word = prompt.partition(" ")[0]
+    is_name = word[:1] == "/" and word[1:].isalpha() and "\n" not in prompt
+    return is_name and (word[1:] in {*COMMANDS, *ALSO} or not os.path.lexists(word))
 
 
 def _indent(text):

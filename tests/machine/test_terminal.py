@@ -62,8 +62,9 @@ class TerminalChat:
         return status, *(stream.buffer.getvalue().decode() for stream in streams[1:])
 
     def start(self, *arguments, env=None, **pipes):
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "SYSTEMROOT", "TEMP") if name in os.environ}
-        ours = {"TERM": "xterm-256color", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1"}
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP") if name in os.environ}
+        home = str(self.folder.parent)  # where it keeps what was typed
+        ours = {"TERM": "xterm-256color", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1", "HOME": home}
         command = [sys.executable, "-c", CODE, *arguments]
         return subprocess.Popen(command, cwd=self.folder, env=kept | ours | self.settings | (env or {}), **pipes)
 
@@ -243,10 +244,41 @@ def test_the_commands(chat):
     assert len(run.requests()[1]["messages"]) == 1
 
 
-def test_a_prompt_that_begins_with_a_path_is_a_prompt(chat):
+A_FOLDER = next(f"/{name}" for name in sorted(os.listdir("/")) if name.isalpha())
+
+
+@pytest.mark.parametrize("prompt", ["/etc/hosts: what is it?", "/no/such/x", A_FOLDER, f"{A_FOLDER} what is in it?"])
+def test_a_prompt_that_begins_with_a_path_is_a_prompt(chat, prompt):
     run = chat("A file.")
-    run.run(said="/etc/hosts: what is it?\n")
-    assert run.requests()[0]["messages"][0]["content"] == "/etc/hosts: what is it?"
+    run.run(said=f"{prompt}\n")
+    assert run.requests()[0]["messages"][0]["content"] == prompt
+
+
+def test_a_command_is_one_whatever_is_called_as_it_is(chat, monkeypatch):
+    monkeypatch.setattr(os.path, "lexists", lambda path: True)
+    run = chat()
+    assert "forget the conversation" in run.run(said="/help\n/nothing\n")[1]
+    assert [request["messages"][0]["content"] for request in run.requests()] == ["/nothing"]
+
+
+@pytest.mark.parametrize("leave", ["/exit", "/quit", "/q", "exit", "quit", "q"])
+def test_there_are_many_words_for_leaving(chat, leave):
+    run = chat("never")
+    assert run.run(said=f"{leave}\nHello\n")[0] == 0
+    assert run.requests() == []
+
+
+@pytest.mark.parametrize("command", ["/clear", "/reset"])
+def test_a_conversation_can_be_forgotten(chat, command):
+    run = chat("One.", "Two.")
+    assert "A new conversation." in run.run(said=f"Hi\n{command}\nHo\n")[1]
+    assert [m["content"] for m in run.requests()[1]["messages"]] == ["Ho"]
+
+
+def test_a_line_that_ends_with_a_backslash_goes_on_in_the_next_one(chat):
+    run = chat("One.", "Two.")
+    run.run(said="first \\\nsecond\\  \n\n/tools\\\nlast\\\n")
+    assert [r["messages"][-1]["content"] for r in run.requests()] == ["first \nsecond", "/tools\nlast\\"]
 
 
 def test_save_writes_the_conversation_and_replaces_no_file_of_others(chat):
@@ -447,13 +479,102 @@ def test_a_line_is_edited_as_the_reader_sees_it(chat):
         screen.type("/he\t")
         screen.wait("/help")
         screen.type("\r")
-        screen.wait("forget the conversation")
+        screen.wait("it is kept in")
         screen.wait("s02 >>")
         screen.type("\x04")  # Ctrl-D
         assert screen.end() == 0
     first, second = run.requests()
     assert first["messages"][0]["content"] == "数えて 你!"
     assert second["messages"][-1]["content"] == "数えて 你!?"
+
+
+@posix
+def test_a_prompt_has_as_many_lines_as_one_types_or_pastes(chat):
+    run = chat("First.", "Second.")
+    with Screen(run) as screen:
+        screen.wait("s02 >>")
+        screen.type("one \\\r二\x1b\r\x1b\rfour\x1b[A\x1b[A!\r")  # backslash, Alt-Enter twice, up to the second line
+        screen.wait("First.")
+        screen.wait("s02 >>")
+        screen.type("\x1b[200~/tools\r\n  二\n\x1b[201~\r")  # what a terminal makes of a paste
+        screen.wait("Second.")
+        screen.wait("s02 >>")
+        screen.type("/exit\r")
+        assert screen.end() == 0
+    assert [r["messages"][-1]["content"] for r in run.requests()] == ["one \n二!\n\nfour", "/tools\n  二"]
+
+
+@posix
+def test_ctrl_c_twice_leaves_if_nothing_was_typed_in_between(chat):
+    run = chat("Hello.")
+    with Screen(run) as screen:
+        screen.wait("s02 >>")
+        for typed in ("\x03", "half\x03", "Hi\r", "\x03"):
+            screen.type(typed)
+            screen.wait("Hello." if typed == "Hi\r" else "Ctrl-C again or Ctrl-D leaves.")
+            screen.wait("s02 >>")
+        screen.type("\x03")
+        assert screen.end() == 0
+    assert len(run.requests()) == 1
+
+
+@posix
+def test_what_was_typed_is_there_in_the_next_chat_without_the_key_and_for_its_user_alone(chat):
+    run = chat("No.", "No.")
+    with Screen(run) as screen:
+        screen.wait("s02 >>")
+        screen.type("Is 你 \\\ra-key-of-nobody?\r")
+        screen.wait("No.")
+        screen.wait("s02 >>")
+        screen.type("/help\r")
+        screen.wait("it is kept in\n")
+        kept = Path(screen.wait("chat_history"))
+        screen.type("\x04")
+        assert screen.end() == 0
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "a-key-of-nobody" not in kept.read_text(encoding="utf-8")
+    assert not kept.is_relative_to(ROOT)
+    kept.chmod(0o644)  # as another program may have left it
+    with Screen(run) as screen:
+        screen.wait("s02 >>")
+        screen.type("\x1b[A\x1b[A\r")  # /help came last
+        screen.wait("No.")
+    assert run.requests()[1]["messages"][0]["content"] == "Is 你 \n[key removed]?"
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@posix
+def test_where_nothing_can_be_kept_a_chat_works_all_the_same(chat):
+    run = chat("First.", "Second.")
+    run.settings["HOME"] = os.devnull
+    with Screen(run) as screen:
+        screen.wait("s02 >>")
+        screen.type("Hi\r")
+        screen.wait("First.")
+        screen.wait("s02 >>")
+        screen.type("\x1b[A?\r")
+        screen.wait("Second.")
+    assert run.requests()[1]["messages"][-1]["content"] == "Hi?"
+
+
+@posix
+@pytest.mark.parametrize("arguments", [[], ["-p", "Write."]], ids=["talk", "one prompt"])
+def test_a_turn_that_takes_long_says_how_far_it_is_and_can_be_stopped(chat, arguments):
+    slow = {"content": ["I write.", call("write_file", path="a.txt", content="word " * 400)], "slow": 1.5}
+    with Screen(chat(slow), *arguments) as screen:
+        if not arguments:
+            screen.wait("s02 >>")
+            screen.type("Write.\r")
+        screen.wait("s. Ctrl-C stops.")
+        screen.wait("tokens. Ctrl-C stops.")  # of a call that nobody sees yet
+        screen.type("\x03")
+        screen.wait("Stopped.")
+
+
+def test_through_a_pipe_a_turn_that_takes_long_says_nothing_of_it(chat):
+    _, out, err = chat({"content": "One two three.", "slow": 0.6}).run(said="Go.\n")
+    assert "One two three." in out
+    assert "Ctrl-C" not in (out + err).replace("/help lists the commands, Ctrl-D leaves.", "")
 
 
 @posix
