@@ -116,10 +116,10 @@ def wrapped(line: str, limit: int) -> list[str]:
     A longer word has a row of its own, which the terminal breaks, so that an address can be copied. Only the last row
     changes when the line grows.
     """
-    line = line.expandtabs()
-    indent = " " * min(len(line) - len(line.lstrip(" ")), limit // 2)
-    rows, used = [""], 0
-    for unit in _units(line):
+    words = line.expandtabs().lstrip(" ")
+    indent = " " * min(len(line.expandtabs()) - len(words), limit // 2)
+    rows, used = [indent], len(indent)
+    for unit in _units(words):
         if unit[0] == " ":  # what of it does not fit would not be seen
             unit = unit[: max(1, limit - used)]
         elif used + width(unit) > limit and rows[-1].strip():
