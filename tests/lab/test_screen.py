@@ -105,10 +105,10 @@ def test_a_line_says_that_something_runs_and_goes_when_the_text_goes_on(terminal
 
 
 def test_a_program_that_reads_it_gets_the_text_alone(monkeypatch):
-    monkeypatch.setattr(screens, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(screens.threading, "Thread", lambda **options: pytest.fail("nobody sees what it draws"))
     out = io.StringIO()
     shown = Screen(out)
-    with shown.working(lambda: pytest.fail("nobody sees it")):
+    with shown.working(lambda: "12 s"):
         shown.write("word " * 40)
         shown.say("A line.", screens.RED)
     assert out.getvalue() == "word " * 40 + "\nA line.\n"
