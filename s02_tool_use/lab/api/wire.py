@@ -203,8 +203,10 @@ def message_body(request: dict, reply: dict, known: set[str] | None = None) -> t
 
 def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str, dict]]:
     """The events of a stream, in order, as (name, data). `message` and `rest` are what `message_body` gave."""
+    usage, late = message["usage"], ("output_tokens_details", "server_tool_use")
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "stop_details": None}
-    start["usage"] = {**message["usage"], "output_tokens": 1}
+    start["usage"] = {key: value for key, value in usage.items() if key not in late} | {"output_tokens": 1}
+    edited = {key: start.pop(key) for key in ("context_management",) if key in start}
     yield "message_start", {"type": "message_start", "message": start}
     for index, block in enumerate(message["content"]):
         is_last = index == len(message["content"]) - 1
@@ -217,8 +219,8 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
         yield "content_block_stop", {"type": "content_block_stop", "index": index}
     delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
     once = ("cache_creation", "service_tier", "inference_geo")  # said at the start; what is counted comes in all
-    usage = {key: value for key, value in message["usage"].items() if key not in once}
-    yield "message_delta", {"type": "message_delta", "delta": delta, "usage": usage}
+    usage = {key: value for key, value in usage.items() if key not in once}
+    yield "message_delta", {"type": "message_delta", "delta": delta, "usage": usage, **edited}
     yield "message_stop", {"type": "message_stop"}
 
 

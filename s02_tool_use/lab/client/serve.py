@@ -13,9 +13,11 @@ def main(argv=None):
     """Serve until Ctrl-C. The first line that is printed is the base URL."""
     parser = argparse.ArgumentParser(prog="python3 -m s02_tool_use serve", description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=0, help="the port; 0, the default, takes a free one")
-    port = parser.parse_args(argv).port
+    parser.add_argument("--model", action="append", default=[], help="a name to know, may be repeated; without it: any")
+    given = parser.parse_args(argv)
+    port = given.port
     try:
-        server = Server(Understudy(), port=port)
+        server = Server(Understudy(), port=port, models=given.model)
     except (OSError, OverflowError) as error:
         sys.exit(f"Cannot listen on port {port}: {str(error).rstrip('.')}. Choose another --port, or 0 for a free one.")
     with server:

@@ -160,9 +160,12 @@ def test_a_call_says_who_made_it_and_a_text_has_no_citations():
 
 
 def test_the_stream_counts_at_its_end_what_the_body_counts():
-    body, _ = message([{"type": "text", "text": "Hi"}], thinking={"type": "adaptive"})
-    name, data = list(wire.stream_events(body))[-2]
-    assert name == "message_delta"
+    body, _ = message([{"type": "text", "text": "Hi"}], thinking={"type": "adaptive"}, context_management={"edits": []})
+    events = list(wire.stream_events(body))
+    (_, start), (name, data) = events[0], events[-2]
+    assert start["message"].keys() == MESSAGE
+    assert start["message"]["usage"].keys() == USAGE
+    assert (name, data["context_management"]) == ("message_delta", body["context_management"])
     assert data["delta"].keys() == {"stop_reason", "stop_sequence", "stop_details", "container"}
     counted = USAGE - {"cache_creation", "service_tier", "inference_geo"} | {"output_tokens_details"}
     assert data["usage"] == {key: body["usage"][key] for key in counted}
