@@ -13,7 +13,7 @@ from .intents import plan_for
 from .plans import Plan, told
 from .prompt import Clause, paths_in
 from .toolbox import Call, Result, Toolbox
-from .values import fitting
+from .values import Values
 
 MAX_REPEATS = 3  # how often a call that was not run is asked for again
 _NOT_RUN = re.compile(r"\(cancelled\)|Not run\b")
@@ -33,22 +33,27 @@ class Understudy:
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
         asked, choice = Asked(request), request.get("tool_choice") or {}
-        text, calls = next_step(asked, plan_for(asked.clause))
-        if choice.get("type") in ("any", "tool"):  # a forced call has no text before it
-            text, calls = "", calls or [asked.clause.tools.forced(asked.clause)]
+        clause, kind = asked.clause, choice.get("type")
+        text, calls = next_step(asked, plan_for(clause))
+        if asked.ran and not calls and kind in ("tool", "none"):  # the results may be of tools that it does not allow
+            whole = Asked({**request, "tool_choice": {}})
+            text, more = next_step(whole, plan_for(whole.clause))
+            text = told(clause, *asked.ran[-1], " ") if more else text
+        said = Values(clause, text, sure=bool(asked.ran))
+        if kind in ("any", "tool") and clause.tools.tools:  # a forced call has no text before it
+            text, calls = "", calls or [clause.tools.forced(clause, said, ran=bool(asked.ran))]
         if choice.get("disable_parallel_tool_use"):
             calls = calls[:1]
-        wanted = (request.get("output_config") or {}).get("format")
-        if wanted and not calls:
-            text = json.dumps(fitting(wanted["schema"], text), ensure_ascii=False)
+        form = (request.get("output_config") or {}).get("format") or request.get("output_format")
+        if form:  # all that is said is in it
+            value = said.fit(form["schema"], said.arguments(form["schema"]))
+            text = "" if calls else json.dumps(value, ensure_ascii=False)
         content = [*([{"type": "text", "text": text}] if text.strip() else []), *calls]
         thinking = request.get("thinking") or {}
-        if thinking.get("type") == "enabled":
+        if thinking.get("type") in ("enabled", "adaptive", "between_tools" if asked.ran else ""):
             no = "(No model thinks here: the understudy follows rules.)"
             no = (
-                ""
-                if thinking.get("display") == "omitted"
-                else asked.clause.t(no, "（这里没有模型在思考：替身按规则回答。）")
+                "" if thinking.get("display") == "omitted" else clause.t(no, "（这里没有模型在思考：替身按规则回答。）")
             )
             content = [{"type": "thinking", "thinking": no}, *content]
         return {"content": content}

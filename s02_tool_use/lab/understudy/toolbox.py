@@ -1,6 +1,7 @@
 """The tools of one request, asked for by what is to be done: the call that reads a file, whatever that tool is called.
 
-What no tool does, bash does, if it is offered. Tools that a learner added are found by their names and descriptions.
+What a tool does is seen in its name, in the first sentence of its description, and in its schema. What no tool does,
+bash does, if it is offered. Tools that a learner added are found by their names and descriptions.
 """
 
 import re
@@ -9,21 +10,27 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .prompt import Clause
-from .values import arguments_for, fitting
+from .values import Values, kind_of
 
 Call = dict[str, Any]  # {"type": "tool_use", "name", "input"}
 
-# The schema of this one is known to both sides and is not sent.
-BUILT_IN: dict[str, Any] = {"bash_20250124": {"properties": {"command": {}}}}
+# The schemas of these are known to both sides and are not sent: the beginning of a type -> its properties.
+_TEXT = {"type": "string"}
+_VERBS = {"enum": ["view", "create", "str_replace"]}
+BUILT_IN: dict[str, Any] = {
+    "bash_": {"command": _TEXT},
+    "text_editor_": {"command": _VERBS, "path": _TEXT, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT},
+}
 
 
 class Ability(NamedTuple):
     """Something that tools do. A new one is a row of ABILITIES."""
 
-    names: tuple[str, ...]  # of tools that do it
-    values: Mapping[str, tuple[str, ...]]  # for each value that it takes the names under which a schema may ask for it
     does: tuple[str, str]  # "I need a tool that ...", in English and in Chinese
+    said: str  # how a tool says that it does it
+    values: Mapping[str, str]  # what it takes: for each a pattern of the names under which a schema may ask for it
     in_bash: str = ""  # the command that does it, where only bash is offered
+    verb: str = ""  # what a tool that does several things has to be told
 
 
 # The program that makes an edit when only bash is there. A quoted END keeps the shell out of the text.
@@ -33,33 +40,38 @@ text = open(path, encoding="utf-8", newline="").read()
 assert text.count(old) == 1, f"the old text stands in {{path}} {{text.count(old)}} times"
 open(path, "w", encoding="utf-8", newline="").write(text.replace(old, new))
 END"""
-PATH = {"path": ("path", "file_path", "file", "filename", "file_name", "p")}  # value -> its names
-TEXT = {"text": ("pattern", "text", "query", "regex", "search", "string")}
-CONTENT = {**PATH, "content": ("content", "text", "contents")}
-OLD = ("old_text", "old_str", "old_string", "old", "search")
-NEW = ("new_text", "new_str", "new_string", "new", "replace")
-EXCHANGE = {**PATH, "old_text": OLD, "new_text": NEW, "replace_all": ("replace_all",)}
-RUN = ("bash", "shell", "run_bash", "run_command", "execute_command")  # names of tools
-READ = ("read_file", "run_read", "read", "cat", "read_text_file")
-WRITE = ("write_file", "run_write", "write", "create_file")
-SEARCH = ("grep", "run_grep", "search", "search_files")
+COMMAND = {"command": r"(\w+_)?(command|cmd)s?"}
+PATH = {"path": r"(\w+_)?(path|file|file_?name)|p"}
+CONTENT = {**PATH, "content": r"(file_)?(contents?|text|body)"}
+EXCHANGE = {**PATH, "old_text": r"old(_\w+)?|search", "new_text": r"new(_\w+)?|replace", "replace_all": "replace_all"}
+FOLDER = r"(\w+_)?(path|dir|directory|folder)"
+NAMES = {"pattern": r"(\w+_)?(pattern|glob|query)", "root": FOLDER}
+TEXT = {"text": r"(\w+_)?(pattern|text|query|regex|string)|search", "root": FOLDER}
+# How a tool says in its name, or in its first sentence, what it does.
+RUNS = r"\b(bash|shell|terminal)\b|\b(run|exec\w*)s?\b.*\b(commands?|scripts?)\b"
+READS = r"^(run )?(read|cat)\b|\b(read|open|view|give)\w*\b.*\bfiles?\b|\b(show|print|return|get)s?\b.*\bcontents?\b"
+WRITES = r"\b(writ|creat|sav|overwrit|put|stor)(e|es|s|ing)?\b"
+EDITS = r"\b(edit|replace|change|exchange|substitute|swap|update)s?\b|\bedits?\b|\bmodif"
+FINDS = r"\bglob\b|\b(find|list|search|show)(s|es)?\b.*\bfiles\b"
+LISTS = r"^(ls|dir|list)\b|\blists?\b.*\b(director\w+|folders?)\b"
+SEARCHES = r"\bgrep\b|^search\b(?!.*\bfor files\b)|\bsearch(es)?\b.*\b(text|contents?|code)\b"
 ABILITIES = {
-    "run": Ability(RUN, {"command": ("command", "cmd")}, ("runs commands", "运行命令")),
-    "read": Ability(READ, PATH, ("reads files", "读文件"), "cat {path}"),
-    "write": Ability(WRITE, CONTENT, ("writes files", "写文件"), "printf '%s' {content} > {path}"),
-    "edit": Ability(("edit_file", "run_edit", "edit", "str_replace"), EXCHANGE, ("edits files", "改文件"), EDIT),
-    "files": Ability(("glob", "run_glob", "find_files"), {"pattern": ("pattern", "glob")}, ("lists files", "列出文件")),
-    "search": Ability(SEARCH, TEXT, ("searches files", "搜索文件"), "grep -rnIF -- {text} ."),
-    "count_lines": Ability(("count_lines", "line_count"), PATH, ("counts lines", "数行数"), "wc -l {path}"),
-    "count_words": Ability(("count_words", "word_count"), PATH, ("counts words", "数单词"), "wc -w {path}"),
+    "run": Ability(("runs commands", "运行命令"), RUNS, COMMAND),
+    "read": Ability(("reads files", "读文件"), READS, PATH, "cat {path}", "view"),
+    "write": Ability(("writes files", "写文件"), WRITES, CONTENT, "printf '%s' {content} > {path}", "create"),
+    "edit": Ability(("edits files", "改文件"), EDITS, EXCHANGE, EDIT, "str_replace"),
+    "files": Ability(("lists files", "列出文件"), FINDS, NAMES),
+    "list": Ability(("lists files", "列出文件"), LISTS, {"folder": FOLDER}),
+    "search": Ability(("searches files", "搜索文件"), SEARCHES, TEXT, "grep -rnIF -- {text} ."),
+    "count_lines": Ability(("counts lines", "数行数"), r"^(count lines|line count)\b", PATH, "wc -l {path}"),
+    "count_words": Ability(("counts words", "数单词"), r"^(count words|word count)\b", PATH, "wc -w {path}"),
 }
-DESCRIBED = {  # how the name or the first sentence of a tool that is called otherwise says it
-    "run": r"\b(runs?|execut\w+)\b.*\b(commands?|shell|bash|terminal)\b",
-    "read": r"\b(read|open|view)s?\b.*\bfiles?\b|\bcontents? of (a|the) file\b",
-    "write": r"\b(write|create|save)s?\b",
-    "edit": r"\b(edit|replace|change)s?\b",
-    "files": r"\b(glob|find|list)s?\b.*\bfiles?\b",
-}
+USUAL = re.compile(  # names of tools that no learner added
+    r"(run_)?(bash|shell|command|read|write|edit|glob)|execute_command|(read|read_text|write|create|edit)_file"
+    r"|find_files|cat|str_replace\w*"
+)
+# What is said of a tool that takes the answer itself.
+FINAL = re.compile(r"\bfinal|\b(answer|respon(d|se)|result|output|submit|finish|extract)", re.I)
 
 
 class Missing(Exception):
@@ -92,7 +104,8 @@ class Toolbox:
         choice = request.get("tool_choice") or {}
         self.tools: dict[str, dict[str, Any]] = {}
         for tool in request.get("tools") or []:
-            schema = tool.get("input_schema", BUILT_IN.get(tool.get("type")))
+            known = (parts for kind, parts in BUILT_IN.items() if str(tool.get("type")).startswith(kind))
+            schema = tool.get("input_schema") or next(({"properties": parts} for parts in known), None)
             if schema is not None and choice.get("type") != "none" and choice.get("name") in (None, tool["name"]):
                 self.tools[tool["name"]] = {**tool, "input_schema": schema}
 
@@ -107,27 +120,40 @@ class Toolbox:
         raise Missing(ability)
 
     def _calls(self, ability, values):
+        """First come tools that need nothing else, then bash, then those for which the rest is made up."""
+        does, unsure = ABILITIES[ability], []
         folder = f"{values['folder']}/" if values.get("folder") else ""
         asked = {"pattern": f"{folder}**/{values['pattern']}"} if ability == "files" else values
         for name in self.doing(ability):
-            arguments = _arguments(self.tools[name]["input_schema"], ABILITIES[ability].values, asked)
-            if arguments is not None:
+            schema = self.tools[name]["input_schema"]
+            arguments = _arguments(schema, does, {"root": ".", **asked})
+            if arguments is not None and set(schema.get("required") or []) <= arguments.keys():
                 yield call_of(name, arguments)
-        if ability != "run":
+            elif arguments is not None:
+                more = Values(Clause("", self, []), does.does[0], sure=True)
+                unsure.append(call_of(name, more.fit(schema, arguments)))
+        if ability not in ("run", "list"):
             yield from self._calls("run", {"command": _in_bash(ability, values)})
+        yield from unsure
+        if ability == "files":
+            yield from self._calls("list", {"folder": values.get("folder") or "."})
 
     def doing(self, ability: str) -> list[str]:
-        """The tools that do it: those that are called so, then those that are said to."""
-        does = re.compile(DESCRIBED.get(ability, r"(?!)"), re.I | re.S)
-        said = {name: f"{name.replace('_', ' ')}: {tool.get('description', '')}" for name, tool in self.tools.items()}
-        named = [name for name in self.tools if plain_name(name) in ABILITIES[ability].names]
-        return named + [name for name in said if name not in named and does.search(said[name].partition(".")[0])]
+        """The tools that do it: first those whose names say so, then those whose descriptions do."""
+        named, said, does = [], [], ABILITIES[ability]
+        for name, tool in self.tools.items():
+            words, description = plain_name(name).replace("_", " "), tool.get("description") or ""
+            says = re.search(does.said, f"{words}: {description.partition('. ')[0]}", re.I | re.S)
+            if _place_of(does.verb, tool["input_schema"]) or (says and re.search(does.said, words)):
+                named.append(name)
+            elif says or (ability in ("run", "write", "edit") and not description):  # the schema alone shows these
+                said.append(name)
+        return named + said
 
     # Tools of the learner's
 
     def own_tools(self) -> dict[str, dict[str, Any]]:
-        usual = {name for ability in ("run", "read", "write", "edit", "files") for name in ABILITIES[ability].names}
-        return {name: tool for name, tool in self.tools.items() if plain_name(name) not in usual}
+        return {name: tool for name, tool in self.tools.items() if not USUAL.fullmatch(plain_name(name))}
 
     def named(self, text: str) -> str | None:
         """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
@@ -146,23 +172,28 @@ class Toolbox:
     def filled(self, name: str, clause: Clause) -> tuple[Call, list[str]]:
         """The call of a tool with what a clause has for it, and the required arguments for which it has nothing."""
         schema = self.tools[name]["input_schema"]
-        arguments = arguments_for(schema, clause)
+        arguments = Values(clause).arguments(schema)
         return call_of(name, arguments), [name for name in schema.get("required") or [] if name not in arguments]
 
-    def forced(self, clause: Clause) -> Call:
-        """The call when tool_choice demands one and no plan wants any, with whatever the prompt has for it."""
+    def forced(self, clause: Clause, said: Values, *, ran: bool) -> Call:
+        """The call when tool_choice demands one and no plan wants any: of a tool for the answer, if something `ran`.
+
+        Such a tool gets what was `said`, another one what the prompt has for it.
+        """
         prompt = clause.raw
-        name = self.named(prompt) or self.described(prompt) or next(iter(self.tools))
-        schema = self.tools[name]["input_schema"]
-        arguments = arguments_for(schema, clause)
-        if name in self.doing("run"):  # the words of a prompt are not run as a program
-            arguments, prompt = {}, f"echo {shlex.quote(prompt)}"
-        return call_of(name, fitting(schema, prompt, arguments))
+        final = [name for name, tool in self.tools.items() if FINAL.search(f"{name}: {tool.get('description', '')}")]
+        about = [name for name in (self.named(prompt), self.described(prompt)) if name]
+        name = next(iter([*final, *about, *self.tools] if ran else [*about, *final, *self.tools]))
+        for call in self._calls("run", {"command": f"echo {shlex.quote(prompt)}"}):
+            if call["name"] == name:  # the words of a prompt are not run as a program
+                return call
+        schema, values = self.tools[name]["input_schema"], said if name in final else Values(clause, prompt)
+        return call_of(name, values.fit(schema, values.arguments(schema)))
 
 
 def plain_name(name: str) -> str:
-    """A name as ABILITIES spells it: Read, mcp__files__read -> read."""
-    return name.lower().rpartition("__")[2]
+    """A name as one writes it here: Read, mcp__files__read -> read, readFile -> read_file."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|-", "_", name).lower().rpartition("__")[2]
 
 
 def call_of(name: str, arguments: dict[str, Any]) -> Call:
@@ -179,16 +210,39 @@ def _in_bash(ability, values):
     return ABILITIES[ability].in_bash.format(**values if ability == "edit" else safe)
 
 
-def _arguments(schema, names_of, values):
-    """The values under the names of a schema, or None if it has no place for one, or wants something else too."""
-    offered, arguments = schema.get("properties") or {}, {}
-    for value, names in names_of.items():
-        name = next((name for name in names if name in offered), None)
-        if value in values and name is not None:
-            arguments[name] = values[value]
-        elif value in values and value != "replace_all":
-            return None
-    return arguments if set(schema.get("required") or []) <= arguments.keys() else None
+def _arguments(schema, ability, values):
+    """The values under the names that a schema has for them, by these names or by what it says of them.
+
+    None if it has no place for one.
+    """
+    verb_at = _place_of(ability.verb, schema)
+    arguments = {verb_at: ability.verb} if verb_at else {}
+    for value, names in ability.values.items():
+        if value not in values:
+            continue
+        free = {name: part for name, part in _parts(schema).items() if name not in arguments and "enum" not in part}
+        called = [name for name in free if re.fullmatch(names, plain_name(name))]
+        if value == "root":  # given only where it has to be: all is searched
+            called = [name for name in called if name in (schema.get("required") or [])]
+        elif value != "replace_all":
+            called += [name for name in free if re.search(rf"\b({names})\b", free[name].get("description", ""), re.I)]
+            if not called:
+                return None
+        for name in called[:1]:
+            given = values[value]
+            in_list = ["bash", "-c", given] if value == "command" else [given]
+            arguments[name] = in_list if kind_of(free[name]) == "array" else given
+    return arguments
+
+
+def _parts(schema):
+    """The properties of an object, each a schema in the form of a dict."""
+    return {name: part if isinstance(part, dict) else {} for name, part in (schema.get("properties") or {}).items()}
+
+
+def _place_of(verb, schema):
+    """The property that says which of several things a tool is to do, if `verb` is one of them."""
+    return next((name for name, part in _parts(schema).items() if verb and verb in part.get("enum", ())), None)
 
 
 FILLER = re.compile("a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|what|do|does|me|my|i|you|please|can")

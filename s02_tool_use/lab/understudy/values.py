@@ -3,6 +3,8 @@
 What a prompt says comes first; what it does not say, and the schema still asks for, is made up so that it fits.
 """
 
+import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,102 +12,184 @@ from typing import Any
 from ..api.schemas import load_jsonschema
 from .prompt import Clause
 
-CONTAINING = r"(?:\bcontain(?:s|ing)?|\bmatching|\bwith the (?:word|text)|包含)\s*(\S.*)"
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
-
-
-def arguments_for(schema: dict[str, Any], clause: Clause) -> dict[str, Any]:
-    """The arguments that a clause has for a tool: file names, quotations, numbers, what follows a preposition."""
-    paths, numbers = list(clause.paths_or_known), NUMBER.findall(clause.text)
-    texts = [text for text in clause.quoted if text not in paths]
-    arguments: dict[str, Any] = {}
-    for name, wanted in (schema.get("properties") or {}).items():
-        kind, needed, value = kind_of(wanted), name in (schema.get("required") or []), None
-        if isinstance(wanted, dict) and "enum" in wanted:
-            value = next((option for option in wanted["enum"] if str(option).lower() in clause.text.lower()), None)
-        elif kind in ("integer", "number") and numbers:
-            value = as_number(numbers.pop(0), kind)
-        elif kind == "boolean":
-            value = needed or None
-        elif kind == "array":
-            value = paths or texts or None
-        elif kind == "string" and re.search(r"path|file", name):
-            value = paths.pop(0) if paths else None
-        elif kind == "string" and texts:
-            value = texts.pop(0)
-        elif kind == "string" and (text := clause.has(CONTAINING)):
-            value = text[1].strip(" .?!")
-        elif kind == "string" and needed:
-            value = thing_named(clause, name) or (paths.pop(0) if paths else None)
-        if value is not None:
-            arguments[name] = value
-    return arguments
-
-
-def as_number(text: str, kind: str) -> float:
-    number = float(text)
-    return int(number) if kind == "integer" or number.is_integer() else number
-
-
-def kind_of(schema):
-    """The JSON type that a property asks for; a string if it does not say."""
-    kind = schema.get("type", "string") if isinstance(schema, dict) else "string"
-    return next((one for one in kind if one != "null"), "string") if isinstance(kind, list) else kind
-
-
-def thing_named(clause, name):
-    """ "the weather in Paris" -> Paris: what follows the parameter's own name or a preposition, else the last word."""
-    text = clause.text.rstrip(" .?!。？！")
-    own_name = rf"\b{re.escape(name)}\s*(?:of |is |to |=|:)?\s*(\S.*)"
-    preposition = r"\b(?:in|of|for|at|from|about|to|named|called)\s+(?:the\s+)?(\S.*)"
-    last_word = r"(?<=[^\w.@-])([\w.@-]+)\W*$"
-    found = (re.search(pattern, text, re.I) for pattern in (own_name, preposition, last_word))
-    return next((match[1].strip() for match in found if match), None)
-
-
 MAX_FIXES, MAX_DEPTH = 500, 20  # a schema may ask for itself
-FORMATS = {"date": "2000-01-01", "time": "12:00:00Z", "date-time": "2000-01-01T12:00:00Z", "email": "a@example.com"}
-FIXES: dict[str, Callable[[Any, Any], Any]] = {  # keyword -> what fits, from what does not and what the keyword wants
-    "const": lambda value, wanted: wanted,
-    "enum": lambda value, wanted: wanted[0],
-    "required": lambda value, wanted: dict.fromkeys(wanted) | value,
-    "minItems": lambda value, wanted: value + [None] * (wanted - len(value)),
-    "maxItems": lambda value, wanted: value[:wanted],
-    "minimum": lambda value, wanted: wanted,
-    "maximum": lambda value, wanted: wanted,
-    "exclusiveMinimum": lambda value, wanted: wanted + 1,
-    "exclusiveMaximum": lambda value, wanted: wanted - 1,
-    "minLength": lambda value, wanted: value.ljust(wanted, "."),
-    "maxLength": lambda value, wanted: value[:wanted],
-    "format": lambda value, wanted: FORMATS.get(wanted, value),
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
+NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*"
+# A name stands inside a sentence, or at its beginning with a verb after it, and is no part of a path.
+NAMES = re.compile(
+    rf"(?:(?<=[\w,:('\"] )(?!I\b){NAME}|\b(?!Wh|How|It|Th){NAME}(?= (?:is|was|has|lives)\b))(?![\w'’-]*[./]\w)"
+)
+WORDS = re.compile(r"[^\s,;()<>\"'“”]+[^\s,;()<>\"'“”.?!:]")
+CONTAINING = r"(?:\bcontain(?:s|ing)?|\bmatching|\bwith the (?:word|text)|包含)\s*(\S.*)"
+PREPOSITION = r"\b(?:in|of|for|at|from|about|to|named|called)\s+(?:the\s+)?([^\s,;][^,;]*)"
+LAST_WORD = r"(?<=[^\w.@-])([\w.@-]+)\W*$"
+# Names of properties: which no prompt has a value for, and which hardly are those of a person, a place or a thing.
+ANSWER = re.compile(r"answer|explanation|reason|response|summary", re.I)
+PROSE = re.compile(rf"{ANSWER.pattern}|text|content|message|description", re.I)
+MADE_UP = {  # by format
+    "date": "2000-01-01",
+    "date-time": "2000-01-01T12:00:00Z",
+    "time": "12:00:00Z",
+    "duration": "PT1M",
+    "email": "a@example.com",
+    "hostname": "example.com",
+    "ipv4": "127.0.0.1",
+    "ipv6": "::1",
+    "uri": "https://example.com",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+FIXES: dict[str, Callable[[Any, Any, dict], Any]] = {  # keyword -> what fits; from what does not, and what is wanted
+    "const": lambda value, wanted, schema: wanted,
+    "enum": lambda value, wanted, schema: wanted[0],
+    "required": lambda value, wanted, schema: dict.fromkeys(wanted) | value,
+    "minItems": lambda value, wanted, schema: value + [None] * (wanted - len(value)),
+    "maxItems": lambda value, wanted, schema: value[:wanted],
+    "uniqueItems": lambda value, wanted, schema: [
+        f"{one} {n}" if isinstance(one, str) and one in value[:n] else one for n, one in enumerate(value)
+    ],
+    "minimum": lambda value, wanted, schema: wanted,
+    "maximum": lambda value, wanted, schema: wanted,
+    "exclusiveMinimum": lambda value, wanted, schema: between(schema),
+    "exclusiveMaximum": lambda value, wanted, schema: between(schema),
+    "multipleOf": lambda value, wanted, schema: math.ceil(value / wanted) * wanted,
+    "minLength": lambda value, wanted, schema: value.ljust(wanted, "."),
+    "maxLength": lambda value, wanted, schema: value[:wanted],
+    "format": lambda value, wanted, schema: MADE_UP.get(wanted, value),
 }
 
 
-def fitting(schema: dict[str, Any], text: str, value: Any = None) -> Any:
-    """`value`, changed until it fits a JSON schema: with `text` for a string, and the first number in it for a number.
+class Values:
+    """What a clause has for a schema. Each file name, quotation, name and number in it is taken once.
 
-    A keyword that FIXES does not know may stay unsatisfied.
+    `answer` is what is said if no value is asked for. If it is `sure`, because it tells what tools returned, the values
+    are from there; else a string may be one that is only likely.
     """
-    jsonschema = load_jsonschema()
-    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
-    whole = [value]
-    for _ in range(MAX_FIXES):
-        error = next(validator.iter_errors(whole[0]), None)
-        while error is not None and error.context:  # of several schemas the first is taken that allows a value
+
+    def __init__(self, prompt: Clause, answer: str = "", *, sure: bool = False):
+        self.clause, self.answer, self.guess = prompt.but(answer) if sure else prompt, answer, not sure
+        self.paths, self.numbers = list(self.clause.paths_or_known), NUMBER.findall(self.clause.text)
+        self.texts = [text for text in self.clause.quoted if text not in self.paths]
+        self.names = NAMES.findall(prompt.text)
+
+    def arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """What it has for the properties of an object."""
+        offered, required = schema.get("properties") or {}, schema.get("required") or []
+        needed = {name for name in required if '"null"' not in json.dumps(offered.get(name))}
+        found = {name: self.take(name, wanted, name in needed) for name, wanted in offered.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def take(self, name: str, schema: Any, needed: bool = True) -> Any:
+        """A value for the property of this name, or None."""
+        kind, schema = kind_of(schema), schema if isinstance(schema, dict) else {}
+        inside = kind_of(schema.get("items"))
+        if "enum" in schema:
+            words = {option: rf"(?<![a-z0-9]){re.escape(str(option))}(?![a-z0-9])" for option in schema["enum"]}
+            return next((option for option, word in words.items() if self.clause.has(word)), None)
+        if kind in ("integer", "number"):
+            return self.number(name, kind)
+        if kind == "boolean":
+            return (needed and self.guess) or None
+        if kind == "array" and inside in ("integer", "number"):
+            return [self.number(name, inside) for _ in list(self.numbers)]
+        if kind == "array" and inside == "object":  # "Ada is 36 and Bo is 7" speaks of two
+            return [None] * min(len(self.names), len(self.numbers)) or ([None] if needed else None)
+        if kind == "array" and inside == "string":
+            if own := self.clause.has(rf"\b{label(name)}(?: are |\s*[=:])([^.;\n]+)"):
+                return [text.strip(" `'\"") for text in re.split(r",|\band\b", own[1])]
+            return self.paths or self.texts or (needed and self.guess and self.names) or None
+        return self.string(name, schema, needed) if kind == "string" else None
+
+    def number(self, name: str, kind: str) -> float | None:
+        """The number that stands after the name of its property, or the first one."""
+        numbers = [number for number in self.numbers if kind == "number" or "." not in number]
+        own = self.clause.has(rf"\b{label(name)}\W*(?:is|of|to)?\W*({NUMBER.pattern})")
+        numbers.sort(key=lambda number: kind == "number" and "." not in number)  # a price is rather 4.50 than 12
+        number = own[1] if own and own[1] in numbers else next(iter(numbers), None)
+        if number is None:
+            return None
+        self.numbers.remove(number)
+        return float(number) if "." in number else int(number)
+
+    def string(self, name: str, schema: dict[str, Any], needed: bool) -> str | None:
+        """A word of the right form, a file name, a quotation, what follows certain words; for a guess any name."""
+        if "pattern" in schema or schema.get("format") in MADE_UP:
+            return next(filter(validator(schema).is_valid, WORDS.findall(self.clause.text)), None)
+        if re.search(r"path|file", name):
+            return self.paths.pop(0) if self.paths else None
+        if self.texts:
+            return self.texts.pop(0)
+        own = rf"\b{label(name)}(?:\s+(?:of|is|to)\s+|\s*[=:]\s*)([^\s,;][^,;]*)"
+        found = self.clause.has(CONTAINING) or self.clause.has(own)
+        if not found and needed and self.names and not PROSE.search(name):
+            return self.names.pop(0)
+        if not found and needed and self.guess and not ANSWER.search(name):
+            if self.paths:
+                return self.paths.pop(0)
+            found = self.clause.has(PREPOSITION) or self.clause.has(LAST_WORD)
+        return found[1].strip(" .?!。？！") if found else None
+
+    def fit(self, schema: dict[str, Any], value: Any = None) -> Any:
+        """`value`, changed until it fits. A keyword that FIXES does not know may stay unsatisfied."""
+        whole = [value]
+        errors = validator(schema).iter_errors
+        for _ in range(MAX_FIXES):
+            if not any(self._fixes(error, whole) for error in errors(whole[0])):
+                break
+        return whole[0]
+
+    def _fixes(self, error, whole):
+        """Change what is wrong in `whole[0]`. False if nobody knows how."""
+        while error.context:  # of several schemas the first is taken that allows a value
             error = next((one for one in error.context if one.validator_value != "null"), error.context[0])
-        if error is None or error.validator not in ("type", *FIXES) or len(error.absolute_path) > MAX_DEPTH:
-            break
-        place, key = whole, 0
+        place, key, name = whole, 0, ""
         for step in error.absolute_path:
-            place, key = place[key], step
-        if error.validator == "type":
-            place[key] = of_type(kind_of(error.schema), text)
-        else:
-            place[key] = FIXES[error.validator](place[key], error.validator_value)
-    return whole[0]
+            place, key, name = place[key], step, step if isinstance(step, str) else name
+        keyword, old, new = error.validator, place[key], None
+        if keyword in ("type", "enum", "format", "pattern"):
+            new = self.take(name, error.schema)
+        if new is None and keyword == "type":
+            new = self.made_up(name, error.schema)
+        elif new is None and keyword in FIXES:
+            new = FIXES[keyword](old, error.validator_value, error.schema)
+        if keyword == "type" or (new is not None and len(error.absolute_path) < MAX_DEPTH):
+            place[key] = new
+        return place[key] is not old
+
+    def made_up(self, name: str, schema: dict[str, Any]) -> Any:
+        """A value of the type that a schema asks for."""
+        kind = kind_of(schema)
+        if "default" in schema:
+            return schema["default"]
+        text = self.clause.raw if self.guess and not ANSWER.search(name) else self.answer
+        return {"object": {}, "array": [], "boolean": False, "integer": 1, "number": 1, "null": None}.get(kind, text)
 
 
-def of_type(kind: str, text: str) -> Any:
-    if kind in ("integer", "number"):
-        return as_number(next(iter(NUMBER.findall(text)), "1"), kind)
-    return {"object": {}, "array": [], "boolean": True, "null": None}.get(kind, text)
+def between(schema):
+    """A number between two bounds, of which one or both are exclusive."""
+    low = schema.get("exclusiveMinimum", schema.get("minimum"))
+    high = schema.get("exclusiveMaximum", schema.get("maximum", 0 if low is None else low + 2))
+    low = high - 2 if low is None else low
+    if kind_of(schema) != "integer":
+        return (low + high) / 2
+    return math.floor(low) + 1 if "exclusiveMinimum" in schema else math.ceil(high) - 1
+
+
+def validator(schema: dict[str, Any]) -> Any:
+    judge = load_jsonschema().Draft202012Validator
+    return judge(schema, format_checker=judge.FORMAT_CHECKER)
+
+
+def label(name):
+    """A pattern for the name of a property as one says it."""
+    return re.escape(name).replace("_", "[ _]")
+
+
+def kind_of(schema: Any) -> str:
+    """The JSON type that a schema asks for, null aside: a string if it does not say, an object if it refers to one."""
+    if not isinstance(schema, dict):
+        return "string"
+    options = schema.get("anyOf") or schema.get("oneOf") or []
+    kinds = (
+        schema.get("type") or [kind_of(option) for option in options] or ["object" if "$ref" in schema else "string"]
+    )
+    return next((kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"), "null")

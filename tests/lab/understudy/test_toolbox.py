@@ -2,7 +2,6 @@
 
 import json
 
-import jsonschema
 import pytest
 from talk import BASH, Talk, tool
 
@@ -118,32 +117,6 @@ def test_a_forced_tool_is_called_in_each_reply_and_without_a_word_before(prompt,
         talk.messages.append({"role": "user", "content": results})
 
 
-NESTED = {
-    "type": "object",
-    "properties": {
-        "size": {"type": "integer", "minimum": 3, "maximum": 5},
-        "share": {"type": "number", "exclusiveMaximum": 1},
-        "when": {"type": "string", "format": "date"},
-        "code": {"type": "string", "minLength": 20, "maxLength": 22},
-        "kind": {"anyOf": [{"type": "null"}, {"const": "tea"}]},
-        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2},
-        "owner": {"allOf": [{"$ref": "#/$defs/Owner"}]},
-        "old": {"type": ["null", "boolean"]},
-        "rest": {"type": "null"},
-        "free": True,
-    },
-    "$defs": {"Owner": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
-    "additionalProperties": False,
-}
-NESTED["required"] = list(NESTED["properties"])
-
-
-def test_forced_arguments_fit_the_schema():
-    talk = Talk([{"name": "order", "input_schema": NESTED}], tool_choice={"type": "any"})
-    talk.messages = [{"role": "user", "content": "Hello"}]
-    jsonschema.Draft202012Validator(NESTED).validate(talk.step()[-1]["input"])
-
-
 def test_an_answer_in_a_form_that_was_asked_for_has_that_form(sample):
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "text": {"type": "string"}}}
     form = {"type": "json_schema", "schema": {**schema, "required": ["n", "text"], "additionalProperties": False}}
@@ -204,6 +177,60 @@ def test_a_tool_of_another_name_is_known_for_what_it_does(tools, number, prompt)
         assert call["name"] == wanted["name"]
         assert set(call["input"]) == set(wanted["input_schema"]["required"])
         assert "" not in call["input"].values()
+
+
+EDITOR = tool(
+    "str_replace_based_edit_tool",
+    "Custom tool for viewing, creating and editing files.",
+    ("command", "path"),
+    command={"enum": ["view", "create", "str_replace", "insert"]},
+    **{name: {"type": "string"} for name in ("path", "file_text", "old_str", "new_str")},
+)
+BUILT_IN = [{"type": "bash_20250124", "name": "bash"}, {"type": "text_editor_20250728", "name": EDITOR["name"]}]
+TEXTS, FLAG = {"type": "array", "items": {"type": "string"}}, {"type": "boolean"}
+PATH, OLD, NEW = {"description": "The path"}, {"description": "The old text"}, {"description": "The new text"}
+PUZZLES = [  # nothing in their names
+    tool("zap", "Runs it in the shell.", "x", x={"type": "string", "description": "The command"}),
+    tool("ink", "Puts it into a file.", "ab", a={"description": "The content"}, b=PATH),
+    tool("mix", "Exchanges one for another.", "abc", a=PATH, b=OLD, c=NEW),
+]
+READ, WRITE, SWAP = "Read a.txt", "Write a file a.txt with the text hi", "Replace 'tea' by 'mate' in a.txt"
+
+
+@pytest.mark.parametrize(
+    ("tools", "prompt", "arguments"),
+    [
+        ([EDITOR], READ, {"command": "view", "path": "a.txt"}),
+        ([EDITOR], WRITE, {"command": "create", "path": "a.txt", "file_text": "hi"}),
+        ([EDITOR], SWAP, {"command": "str_replace", "path": "a.txt", "old_str": "tea", "new_str": "mate"}),
+        (BUILT_IN, READ, {"command": "view", "path": "a.txt"}),
+        (BUILT_IN, "Run `ls`", {"command": "ls"}),
+        ([tool("shell", command=TEXTS, required=("command",))], "Run `ls`", {"command": ["bash", "-c", "ls"]}),
+        (
+            [tool("run_in_terminal", command={}, isBackground=FLAG, required=("command", "isBackground"))],
+            "Run `ls`",
+            {"command": "ls", "isBackground": False},
+        ),
+        ([tool("replaceInFile", required=("filePath", "oldString", "newString"))], SWAP,
+         {"filePath": "a.txt", "oldString": "tea", "newString": "mate"}),
+        ([tool("search_files", "Search for files by a pattern.", ("path", "pattern"))], "List *.txt",
+         {"path": ".", "pattern": "**/*.txt"}),
+        ([tool("list_directory", "List a directory.")], "List the files", {"path": "."}),
+        (PUZZLES, "Run `ls`", {"x": "ls"}),
+        (PUZZLES, WRITE, {"b": "a.txt", "a": "hi"}),
+        (PUZZLES, SWAP, {"a": "a.txt", "b": "tea", "c": "mate"}),
+    ],
+)  # fmt: skip
+def test_a_tool_is_known_by_its_schema_and_what_it_says(tools, prompt, arguments):
+    talk = Talk(tools)
+    talk.messages = [{"role": "user", "content": prompt}]
+    (call,) = [block for block in talk.step() if block["type"] == "tool_use"]
+    assert call["input"] == arguments
+
+
+def test_a_search_for_names_is_no_search_in_files():
+    talk = Talk([tool("search_files", "Search for files by a pattern.", ("path", "pattern"))])
+    assert talk.say("Search for 'tea'").startswith("I need a tool that searches files")
 
 
 def test_what_is_said_of_a_tool_after_its_first_sentence_does_not_count(sample):
