@@ -29,6 +29,8 @@ class Screen:
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self.is_terminal = out.isatty() and os.environ.get("TERM") != "dumb"
+        if self.is_terminal and os.name == "nt":
+            os.system("")  # an old console obeys no escape sequences before
         self.colours = self.is_terminal and "NO_COLOR" not in os.environ
         self._row, self._style = "", ""  # what stands left of the cursor
         self._below, self._news, self._lock = False, 0.0, threading.RLock()
@@ -63,7 +65,7 @@ class Screen:
         rows = wrapped(self._row + piece, self._columns() - 1)
         row, self._row = self._row, rows[-1]
         # What is not the beginning any more has lost the beginning of a word to the next row.
-        first = rows[0].removeprefix(row) if rows[0].startswith(row) else REDRAW_ROW + rows[0]
+        first = rows[0][len(row) :] if rows[0].startswith(row) else REDRAW_ROW + rows[0]
         return "\n".join([first, *rows[1:]])
 
     def _put(self, drawn, style):
@@ -81,7 +83,7 @@ class Screen:
     @contextlib.contextmanager
     def working(self, says: Callable[[], str]) -> Iterator[None]:
         """Meanwhile, when nothing was written for a while, a line below shows what `says()` gives."""
-        over = threading.Event()
+        over, self._news = threading.Event(), time.monotonic()
         if self.is_terminal:
             threading.Thread(target=self._tick, args=(over, says), daemon=True).start()
         try:

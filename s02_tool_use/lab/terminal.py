@@ -90,7 +90,7 @@ def _run(arguments):
 
     single = arguments.prompt is not None
     out = sys.stderr if single else sys.stdout
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(Screen(out)):
         try:
             if arguments.workdir is None and Path.cwd().resolve().is_relative_to(REPOSITORY):
                 rooms.fresh_workspace()

@@ -3,6 +3,7 @@
 import io
 import re
 import threading
+import time
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,15 @@ def test_a_line_says_that_something_runs_and_goes_when_the_text_goes_on(terminal
         runs.set()
         wait_until(lambda: terminal.rows()[3:] == ["12"])
     assert terminal.rows() == ["Above.", "half a row", "and more", ""]
+
+
+def test_what_is_soon_done_says_nothing_of_it(terminal, monkeypatch):
+    monkeypatch.setattr(screens, "QUIET_SECONDS", time.monotonic() / 2)
+    monkeypatch.setattr(screens, "TICK_SECONDS", 0.001)
+    asked = []
+    with Screen(terminal).working(lambda: asked.append(1) or "12 s"):
+        wait_until(lambda: len(asked) > 2)
+    assert terminal.getvalue() == ""
 
 
 def test_a_program_that_reads_it_gets_the_text_alone(monkeypatch):
