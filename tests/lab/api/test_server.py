@@ -529,11 +529,13 @@ def test_each_client_of_one_server_has_its_own_answerer_ids_and_exchanges(server
 
 
 def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
-    command = [sys.executable, *COMMANDS["serve"], "--port", "0"]
+    command = [sys.executable, *COMMANDS["serve"], "--port", "0", "--model", "m"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         url = process.stdout.readline().strip()
         assert sdk(types.SimpleNamespace(url=url)).messages.create(**ASKED).stop_reason == "end_turn"
+        with pytest.raises(anthropic.NotFoundError, match="model: n"):
+            sdk(types.SimpleNamespace(url=url)).messages.create(**ASKED | {"model": "n"})
         if os.name == "nt":
             process.terminate()
         else:
