@@ -1,52 +1,77 @@
-"""Clients that nobody here wrote have a whole tool conversation with the offline server: TypeScript SDK, pydantic-ai.
+"""Clients that nobody here wrote work with the offline server as they are: no option of theirs is changed for it.
 
 They are installed apart from the course, so that they cannot disturb its pinned versions:
 
-    npm ci --prefix tests/clients
-    python3 -m venv tests/clients/.venv && tests/clients/.venv/bin/pip install -r tests/clients/requirements.txt
+    python tests/clients/install.py
 """
 
 import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from clients import install
+from clients.install import HERE
+from clients.order import Order
 
 from s02_tool_use.lab.api.server import Server
-from s02_tool_use.lab.understudy.reply import Understudy
+from s02_tool_use.lab.understudy import Understudy
 
-CLIENTS = Path(__file__).parents[1] / "clients"
 ANSWER = "There are 2 Python files here: a.py, b.py."
+# Clients decide by the name of a model what to send: to one that they do not know, and to one that has most options.
+MODELS = pytest.mark.parametrize("model", ["understudy", "claude-sonnet-5"])
 
 
 @pytest.fixture
 def server():
+    if why := install.missing():
+        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)  # .ci/run installs them
     with Server(Understudy()) as running:
         yield running
 
 
-def talk(*command):
-    """What a client printed about its conversation. It sees no key and no proxy of this machine."""
-    hidden = ("ANTHROPIC_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+def run(server, *command, cwd=HERE, **variables):
+    """What a client printed, as JSON. It sees no key and no proxy of this machine."""
+    hidden = ("ANTHROPIC_", "CLAUDE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     environment = {name: value for name, value in os.environ.items() if not name.upper().startswith(hidden)}
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120, env=environment)
-    assert done.returncode == 0, done.stderr
+    ends = {"capture_output": True, "text": True, "encoding": "utf-8", "stdin": subprocess.DEVNULL}
+    done = subprocess.run(command, **ends, timeout=300, cwd=cwd, env=environment | variables)
+    assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def typescript(server):
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    if not (CLIENTS / "node_modules" / "@anthropic-ai" / "sdk").is_dir():
-        pytest.skip("the TypeScript SDK is not installed: npm ci --prefix tests/clients")
-    return talk("node", str(CLIENTS / "conversation.mjs"), server.url)
+def refusals(server):
+    """What the server refused so far, without its standing answer to the SDKs' offer to keep conversations there."""
+    asked = [seen for seen in server.exchanges if seen["path"].startswith("/v1/messages")]
+    assert asked
+    errors = [json.loads(seen["response"])["error"] for seen in asked if seen["status"] != 200]
+    return [error["message"] for error in errors if error.get("details", {}).get("unsupported") != ["thread"]]
 
 
-def test_the_typescript_sdk_streams_runs_tools_and_reads_errors(typescript):
-    streamed, runner, refused = typescript["streamed"], typescript["runner"], typescript["refused"]
+def talk(server, name, model):
+    """What the program tests/clients/talk_NAME says of its conversations."""
+    runner = "node" if name.endswith(".mjs") else install.PYTHON
+    return run(server, runner, HERE / f"talk_{name}", server.url, model)
+
+
+def counts(*said):
+    """The count in each object, which has to be a whole Order: 3 were ordered, and 2 files found."""
+    return [Order(**one["Order"]).count for one in said]
+
+
+@MODELS
+def test_the_python_sdk_parses_and_its_runners_run_tools(server, model):
+    said = talk(server, "anthropic.py", model)
+    assert counts(said["parsed"], said["streamed"], said["with_tools"]) == [3, 3, 2]
+    assert (said["texts"], said["patterns"]) == ([ANSWER] * 3, ["**/*.py"] * 4)
+    assert not refusals(server)
+
+
+@MODELS
+def test_the_typescript_sdk_streams_runs_tools_and_reads_errors(server, model):
+    said = talk(server, "typescript.mjs", model)
+    streamed, runner, refused = said["streamed"], said["runner"], said["refused"]
     assert streamed["stop"] == ["tool_use", "end_turn"]
     assert [(call["id"], call["name"], call["input"]) for call in streamed["calls"]] == [
         ("toolu_01", "glob", {"pattern": "**/*.py"})
@@ -57,13 +82,55 @@ def test_the_typescript_sdk_streams_runs_tools_and_reads_errors(typescript):
     assert runner == {"inputs": [{"pattern": "**/*.py"}], "stop": "end_turn", "text": ANSWER}
     assert (refused["status"], refused["name"]) == (400, "BadRequestError")
     assert refused["requestID"].startswith("req_")
+    assert len(refusals(server)) == 1
 
 
-def test_pydantic_ai_runs_tools_and_continues_its_history(server):
-    folder = "Scripts" if os.name == "nt" else "bin"
-    python = CLIENTS / ".venv" / folder / ("python.exe" if os.name == "nt" else "python")
-    if not python.exists():
-        pytest.skip("pydantic-ai is not installed in tests/clients/.venv; how is said above")
-    said = talk(str(python), str(CLIENTS / "conversation.py"), server.url)
-    assert (said["patterns"], said["text"], said["requests"]) == (["**/*.py"], ANSWER, 2)
+@MODELS
+def test_langchain_gets_its_structured_output_and_runs_tools(server, model):
+    said = talk(server, "langchain.py", model)
+    assert counts(said["by_tool"], said["by_format"]) == [3, 3]
+    assert (said["text"], said["patterns"]) == (ANSWER, ["**/*.py"])
+    assert (said["forced"], said["counts"]) == (["kept"], [3])
+    assert not refusals(server)
+
+
+@MODELS
+def test_instructor_gets_its_response_model(server, model):
+    assert counts(talk(server, "instructor.py", model)["order"]) == [3]
+    assert not refusals(server)
+
+
+@MODELS
+def test_pydantic_ai_runs_tools_continues_its_history_and_gets_its_output_type(server, model):
+    said = talk(server, "pydantic_ai.py", model)
+    assert (said["text"], said["requests"], said["patterns"]) == (ANSWER, 2, ["**/*.py"] * 2)
     assert said["second"].startswith("Hello. I am a set of rules")
+    assert counts(said["order"]) == [2]
+    assert not refusals(server)
+
+
+@MODELS
+def test_vercel_generates_an_object_and_runs_tools(server, model):
+    said = talk(server, "vercel.mjs", model)
+    assert counts({"Order": said["object"]}, {"Order": said["output"]}) == [3, 2]
+    assert (said["text"], said["inputs"]) == (ANSWER, [{"pattern": "**/*.py"}] * 2)
+    assert not refusals(server)
+
+
+def test_claude_code_runs_a_tool_with_all_its_betas(server, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "notes.txt").write_text("The kettle is green-4711.\n")
+    own = {name: str(tmp_path) for name in ("HOME", "USERPROFILE")}  # no settings of whoever runs the tests
+    own |= {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "any"}
+    own["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"  # such as telemetry: it leaves this machine
+    ask = ("-p", "What is in notes.txt?", "--allowedTools", "Read", "--output-format", "json")
+    claude = shutil.which("claude", path=HERE / "node_modules" / ".bin")
+    said = run(server, claude, *ask, cwd=tmp_path / "work", **own)
+    assert "green-4711" in said["result"]
+    assert (said["is_error"], said["num_turns"]) == (False, 2)
+    asked = [json.loads(seen["request"]) for seen in server.exchanges if seen["path"].startswith("/v1/messages")]
+    (result,) = (block for block in asked[-1]["messages"][-1]["content"] if block["type"] == "tool_result")
+    assert "green-4711" in str(result["content"])
+    # After a refusal it sends the same again with fewer betas: what they allow stands in each request.
+    assert not refusals(server)
+    assert all("context_management" in request for request in asked)

@@ -1,16 +1,17 @@
 // The official TypeScript SDK has one tool conversation by streaming, and one through its tool runner.
-// node conversation.mjs BASE_URL  ->  prints what happened as one line of JSON
+// node talk_typescript.mjs BASE_URL MODEL  ->  prints what happened as one line of JSON
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 
-const client = new Anthropic({ apiKey: 'any', baseURL: process.argv[2], maxRetries: 0 });
+const [baseURL, model] = process.argv.slice(2);
+const client = new Anthropic({ apiKey: 'any', baseURL, maxRetries: 0 });
 const question = { role: 'user', content: 'How many Python files are here?' };
 const schema = { type: 'object', properties: { pattern: { type: 'string' } }, required: ['pattern'] };
 const files = 'a.py\nb.py';
 
 async function streamed() {
   const tools = [{ name: 'glob', description: 'Find files by pattern.', input_schema: schema }];
-  const request = { model: 'understudy', max_tokens: 500, tools };
+  const request = { model, max_tokens: 500, tools };
   const events = [];
   const asked = client.messages.stream({ ...request, messages: [question] });
   asked.on('streamEvent', (event) => events.push(event.type));
@@ -29,18 +30,14 @@ async function toolRunner() {
     return files;
   };
   const glob = betaTool({ name: 'glob', description: 'Find files by pattern.', inputSchema: schema, run });
-  const last = await client.beta.messages.toolRunner({
-    model: 'understudy',
-    max_tokens: 500,
-    tools: [glob],
-    messages: [question],
-  });
+  const request = { model, max_tokens: 500, tools: [glob], messages: [question] };
+  const last = await client.beta.messages.toolRunner(request);
   return { inputs, stop: last.stop_reason, text: last.content[0].text };
 }
 
 async function refused() {
   try {
-    await client.messages.create({ model: 'understudy', max_tokens: 500, messages: [{ role: 'user', content: '' }] });
+    await client.messages.create({ model, max_tokens: 500, messages: [{ role: 'user', content: '' }] });
   } catch (error) {
     return { status: error.status, type: error.type, requestID: error.requestID, name: error.constructor.name };
   }
