@@ -12,7 +12,8 @@ from .history.answers import answer_every_call
 from .history.fields import THINKING, kind_name
 from .history.ids import pair_server_tools, unique_ids
 from .history.plain import plain_messages
-from .history.turns import all_blocks, blocks_of, close_turns, is_paused, merge_neighbours, parts_of
+from .history.system import in_their_place
+from .history.turns import all_blocks, blocks_of, close_turns, merge_neighbours, needs_a_word, parts_of
 
 CONTINUE = "Continue."
 MOST_MARKERS = 4  # cache markers in one request
@@ -33,7 +34,7 @@ def ends(messages, log, prefill=False, **_):
     messages = close_turns(messages, log)
     limit_markers(messages, log)
     end_with_user(messages, log, prefill)
-    return messages
+    return in_their_place(messages, log)
 
 
 PASSES: dict[str, Callable[..., list]] = {
@@ -46,24 +47,38 @@ PASSES: dict[str, Callable[..., list]] = {
 
 
 def normalize_messages(
-    messages: list, *, repairs: list | None = None, prefill: bool = False, keep_unsigned_thinking: bool = False
+    messages: list,
+    *,
+    repairs: list | None = None,
+    prefill: bool = False,
+    keep_unsigned_thinking: bool = False,
+    unknown: str = "drop",
+    system_role: bool = True,
+    system: list | None = None,
 ) -> list[dict]:
     """Return a list of plain messages that the API accepts and that says the same. The input is not changed.
 
     messages: dicts and SDK objects, in any state. repairs: a list that gets one line for each repair; its indexes are
     those of `messages`. prefill: the model goes on with an assistant's last message (models before 4.6).
     keep_unsigned_thinking: for endpoints that want thinking back although it is not signed (DeepSeek, MiMo).
+    unknown: "drop" leaves out blocks of a type that nobody knows, since the API refuses them; "keep" is for a list that
+    the endpoint itself has written, which may be newer than this table.
+    system_role: whether the model takes messages of the role "system" (from Opus 4.8, Fable 5, Sonnet 5 on). system: a
+    list that gets the text blocks of those that can't stay, for the request's `system`; without it the user says them.
     A history that was right comes back equal, apart from merging, and so does the result when it is given again.
     ValueError, with the index, for what nobody can fix: no list, a number as content, an unknown role, no JSON.
     """
     if not isinstance(messages, (list, tuple)):
         raise ValueError(f"messages is {kind_name(messages)}: give a list of messages")
     log = (lambda line: None) if repairs is None else repairs.append
+    if unknown not in ("drop", "keep"):
+        raise ValueError(f'unknown is {unknown!r}: give "drop" or "keep"')
+    options = {"prefill": prefill, "keep_unsigned_thinking": keep_unsigned_thinking, "unknown": unknown}
     with quick.no_collector():
         if (copy := quick.right_copy(messages, log)) is not None:
             return copy
         for fix in PASSES.values():
-            messages = fix(messages, log, prefill=prefill, keep_unsigned_thinking=keep_unsigned_thinking)
+            messages = fix(messages, log, **options, system_role=system_role, system=system)
     return messages
 
 
@@ -77,10 +92,10 @@ def limit_markers(messages, log):
 
 def end_with_user(messages, log, prefill):
     """Rules R6, R7: today's models answer the user. Older ones go on with a text that does not end in a space."""
-    last = messages[-1] if messages else None
-    if last and (last["role"] == "user" or is_paused(last)):
+    if not needs_a_word(messages):
         return
-    if not last or not prefill:
+    last = messages[-1] if messages else {"role": "user"}
+    if not prefill or last["role"] != "assistant":
         log(f"added a message of the user's: {CONTINUE}")
         messages.append({"role": "user", "content": CONTINUE})
         return

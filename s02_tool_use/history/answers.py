@@ -30,23 +30,23 @@ def answer_every_call(messages: list, log: Callable[[str], object], **_: object)
     answers = one_answer_each(turns, log)
     answered = []
     for turn, following in zip_longest(turns, turns[1:]):
-        (_, first), (_, last) = turn.spots[0], turn.spots[-1]
-        if first != last:
-            log(JOINED.format(first, last, turn.role))
-        if turn.role == "user":
-            answered.append(turn.message([block for block in turn.blocks if block["type"] != "tool_result"]))
+        if turn.spots and turn.spots[0][1] != turn.spots[-1][1]:
+            log(JOINED.format(turn.spots[0][1], turn.spots[-1][1], turn.role))
+        if turn.role != "assistant":
+            answered += [turn.message([b for b in turn.blocks if b["type"] != "tool_result"]), *turn.after]
             continue
-        for blocks, calls in calls_last(turn, log):
-            answered.append(turn.message(blocks))
-            if len(calls) > 1 and following:  # the order of parallel results is free, so it stays
-                leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks)
-                standing = [block["tool_use_id"] for block in leading]
-                calls = standing if sorted(standing) == sorted(calls) else calls
+        leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks if following else ())
+        standing = [block["tool_use_id"] for block in leading]
+        for blocks, calls in calls_last(turn, standing, log):
+            if set(calls) <= set(standing):  # the order of parallel results is free, so it stays
+                calls = [name for name in dict.fromkeys(standing) if name in calls]
             for name in calls:
                 if name not in answers:
                     log(f"answered {name}: {CANCELLED}")
                     answers[name] = cancelled(name)
-            answered.append({"role": "user", "content": [answers[name] for name in calls]})
+            results = {"role": "user", "content": [answers[name] for name in calls]}
+            answered += [turn.message(blocks), results]
+        answered[-1:-1] = turn.after
     return answered
 
 
@@ -80,11 +80,19 @@ def one_answer_each(turns, log):
     return {name: block for name, (block, _, _) in best.items()}
 
 
-def calls_last(turn, log):
-    """Rule P3: an assistant's turn as [(blocks, ids of the calls that end them)]: text goes before calls.
+def calls_last(turn, standing, log):
+    """Rule P3: an assistant's turn as [(blocks, ids of its calls)], in which text goes before the calls.
 
-    Thinking keeps its place. After a call it begins a new piece, which becomes a message of its own.
+    A turn that is answered at once, by the results `standing` behind it, stays as it is, unless words end it: models do
+    think between two calls, and in any other order that is refused. Text between calls is disputed: refused in
+    BerriAI/litellm#22947 and vercel/ai#13013, accepted of five models in gotgenes/pi-anthropic-auth#66.
+    In other turns thinking keeps its place: after a call it begins a new piece, which becomes a message of its own.
     """
+    kinds = [block["type"] for block in turn.blocks]
+    calls = [block["id"] for block in turn.blocks if block["type"] == "tool_use"]
+    thinks = THINKING.intersection(kinds[kinds.index("tool_use") :]) if calls else ()
+    if kinds[-1] not in {"text", *THINKING} and (thinks or set(calls) <= set(standing)):
+        return [(turn.blocks, calls)]
     pieces = [([], [])]
     for block in turn.blocks:
         others, calls = pieces[-1]

@@ -3,15 +3,29 @@
 A fix gives back the block, or None when nothing of it can be sent. Rules (C2, P10) are those of lab/rules_table.py.
 """
 
+import contextlib
 import json
 
-from .fields import CALLERS, INSIDE_RESULT, SOURCES, TYPES, as_json, has_words, kind_name, known_fields
+from .fields import (
+    CALLERS,
+    INSIDE_RESULT,
+    SOURCES,
+    TYPES,
+    as_json,
+    as_other_apis_write,
+    has_words,
+    kind_name,
+    known_fields,
+)
 
 NO_OUTPUT = "(no output)"
 
 
-def fixed(block, place, log):
-    """A plain block with known fields, made right; or None. Optional fields of a wrong type go."""
+def fixed(block, place, log, unknown="drop"):
+    """A plain block, made right; or None. Optional fields of a wrong type go."""
+    block = known_fields(block, place, log, unknown)
+    if block is None or block["type"] not in TYPES:
+        return block
     kind = block["type"]
     for name, right in TYPES[kind].items():
         if not isinstance(block.get(name), right):
@@ -23,6 +37,8 @@ def fixed(block, place, log):
     if caller is not None and caller.keys() != CALLERS.get(str(caller.get("type"))):
         log(f"removed the unknown caller of a {kind} block in {place}")  # rule P13
         del block["caller"]
+    if kind == "tool_result":
+        return fix_result(block, place, log, unknown)
     return _FIXES[kind](block, place, log) if kind in _FIXES else block
 
 
@@ -40,7 +56,7 @@ def fix_call(block, place, log):
     arguments = block.get("input")
     if not isinstance(arguments, dict):
         log(f"made the input of a call in {place} an object")
-        block["input"] = _arguments(arguments)
+        block["input"] = as_json(_arguments(arguments), place, log)
     name = block.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= 200:
         log(f"fixed the name of a call in {place}")
@@ -49,15 +65,18 @@ def fix_call(block, place, log):
 
 
 def _arguments(given):
-    """None is no arguments. JSON in a string is read; what is no JSON, such as a call cut off, is kept under a name."""
-    if given is None or given == "":
+    """None is no arguments, and so is the empty list, PHP's empty object. JSON in a string is read, also JSON in JSON;
+    what is no JSON, such as a call cut off, is kept under a name.
+    """
+    read = given
+    with contextlib.suppress(ValueError, RecursionError):
+        while isinstance(read, str) and read:
+            read = json.loads(read)
+    if read in (None, "", []):
         return {}
-    if isinstance(given, str):
-        try:
-            given = as_json(json.loads(given))
-        except (ValueError, RecursionError):
-            return {"invalid_json": given}
-    return given if isinstance(given, dict) else {"value": given}
+    if isinstance(read, dict):
+        return read
+    return {"invalid_json": given} if isinstance(given, str) and read is given else {"value": read}
 
 
 def _with_id(block, name, place, log):
@@ -68,7 +87,7 @@ def _with_id(block, name, place, log):
     return block
 
 
-def fix_result(block, place, log):
+def fix_result(block, place, log, unknown):
     """C6, P12: a result says which call it answers, in text or blocks. It may be empty, unless it is an error."""
     if not isinstance(block.get("is_error"), (bool, type(None))):
         log(f"made the is_error of a result in {place} true or false")
@@ -78,23 +97,23 @@ def fix_result(block, place, log):
         log(f"made the content of a result in {place} a list of blocks")
         content = [content]
     if isinstance(content, list):
-        block["content"] = [part for part in (_inside(part, place, log) for part in content) if part]
+        block["content"] = [part for part in (_inside(part, place, log, unknown) for part in content) if part]
     if block.get("is_error") and not block.get("content"):
         log(f"gave the empty error in {place} a text: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
     return _with_id(block, "tool_use_id", place, log)
 
 
-def _inside(part, place, log):
+def _inside(part, place, log, unknown):
     """A block inside a result. Whatever else stands there is kept as text, since a tool said it; None is nothing."""
     if part is None:
         return log(f"dropped an empty part of a result in {place}")
-    known = isinstance(part, dict) and (str(part.get("type")) in INSIDE_RESULT or {"text", "image_url"} & part.keys())
-    if not known:
+    kind = part.get("type") if isinstance(part, dict) else None
+    strange = isinstance(kind, str) and kind not in TYPES and unknown == "keep"
+    if not (isinstance(part, dict) and (str(kind) in INSIDE_RESULT or strange or as_other_apis_write(part))):
         log(f"made a part of a result in {place} a block of text")
         part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
-    block = known_fields(part, place, log)
-    return block and fixed(block, place, log)
+    return fixed(part, place, log, unknown)
 
 
 def fix_thinking(block, place, log):
@@ -125,7 +144,7 @@ _FIXES = {
     "text": fix_text,
     "tool_use": fix_call,
     "server_tool_use": fix_call,
-    "tool_result": fix_result,
+    "mcp_tool_use": fix_call,
     "thinking": fix_thinking,
     "image": fix_source,
     "document": fix_source,

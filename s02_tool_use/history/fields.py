@@ -23,8 +23,17 @@ TYPES: dict[str, dict[str, Any]] = {
     "tool_result": _ANY | {"tool_use_id": object, "content": object, "is_error": object, "toolset_name": _STR},
     "tool_reference": _ANY | {"tool_name": str},
     "browser_state": _ANY | {"tabs": list, "state_changes": _LIST},
-    # Tools that run at the API's side: call and result both stand in the assistant's turn.
+    # What changed on the way: the context was made smaller, the model was, a tool came or went.
+    "compaction": _ANY | {"content": _STR, "encrypted_content": _STR, "signature": _STR, "tool_changes": _LIST},
+    "fallback": {"type": str, "from": dict, "to": dict, "trigger": object},
+    "tool_addition": _ANY | {"tool": dict},
+    "tool_removal": _ANY | {"tool": dict},
+    # Tools that run at the API's side, or that it calls: call and result both stand in the assistant's turn.
+    "mcp_tool_listing": {"type": str, "mcp_server_name": str, "tools": list},
+    "mcp_tool_use": _ANY | {"id": object, "name": object, "input": object, "server_name": str},
+    "mcp_tool_result": _ANY | {"tool_use_id": str, "content": str | list | None, "is_error": bool | None},
     "server_tool_use": _CALL,
+    "advisor_tool_result": _SERVER_RESULT,
     "web_search_tool_result": _SERVER_RESULT | {"caller": _DICT},
     "web_fetch_tool_result": _SERVER_RESULT | {"caller": _DICT},
     "code_execution_tool_result": _SERVER_RESULT,
@@ -36,14 +45,16 @@ FIELDS = {kind: set(fields) for kind, fields in TYPES.items()}  # any other is r
 ONLY_INSIDE_RESULT = {"tool_reference", "browser_state"}
 INSIDE_RESULT = {"text", "image", "document", "search_result"} | ONLY_INSIDE_RESULT
 SERVER_RESULTS = {name for name in FIELDS if name.endswith("_tool_result")}
-SERVER_SIDE = SERVER_RESULTS | {"server_tool_use"}
+SERVER_CALLS = {"server_tool_use", "mcp_tool_use"}
+SERVER_SIDE = SERVER_RESULTS | SERVER_CALLS
 THINKING = {"thinking", "redacted_thinking"}
+IN_SYSTEM = {"text", "tool_addition", "tool_removal"}  # what a system message holds
 # Blocks that only one side may send: rules P11 and C11 of the offline API.
 HOME = {
     "tool_result": "user",
     "document": "user",
     "tool_use": "assistant",
-    **dict.fromkeys(SERVER_SIDE | THINKING, "assistant"),
+    **dict.fromkeys(SERVER_SIDE | THINKING | {"fallback"}, "assistant"),
 }
 # Where an image or a document comes from, and the fields of each way.
 _DATA = {"type", "media_type", "data"}
@@ -60,30 +71,42 @@ class NotJson(Exception):
     """A value that JSON does not have."""
 
 
-def as_json(value):
-    """A deep copy of JSON data. Tuples become lists, SDK objects dicts. NotJson for what JSON does not have."""
+def as_json(value, place="", log=None):
+    """A deep copy of JSON data. Tuples become lists, SDK objects dicts. NotJson for what JSON does not have.
+
+    With a log, a number that JSON does not have becomes a string.
+    """
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, dict):
-        return {key if type(key) is str else str(key): as_json(item) for key, item in value.items()}
+        return {key if type(key) is str else str(key): as_json(item, place, log) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [as_json(item) for item in value]
-    if value is None or isinstance(value, (bool, int)):
+        return [as_json(item, place, log) for item in value]
+    if value is None or isinstance(value, int) or isinstance(value, float) and value - value == 0:
         return value
-    if isinstance(value, float):
-        return value if value - value == 0 else str(value)  # JSON has no infinity and no not-a-number
+    if isinstance(value, float) and log:  # not a number, or infinite
+        log(f"made the number {value} in {place} text: JSON does not have it")
+        return str(value)
     if hasattr(value, "model_dump"):
-        return as_json(value.model_dump(exclude_none=True, warnings=False))
+        return as_json(dumped(value), place, log)
     raise NotJson(kind_name(value))
 
 
-def known_fields(block, place, log):
-    """Rules C4, C5, C9: the block without fields that the API does not know; None if it does not know the type."""
+def dumped(model):
+    """An object of the SDK, or of pydantic, as the SDK sends it: what was set, by its name on the wire, also None."""
+    hidden = getattr(model, "__api_exclude__", None)
+    return model.model_dump(by_alias=True, exclude_unset=True, exclude=hidden, warnings=False)
+
+
+def known_fields(block, place, log, unknown):
+    """Rules C4, C5, C9: the block without fields that the API does not know. If it does not know the type: None, or the
+    block as it is with unknown="keep".
+    """
     kind = block.get("type")
     if not isinstance(kind, str) or kind not in FIELDS:
-        other = _as_other_apis_write(block)
-        log(f"{'rewrote' if other else 'dropped'} a block of type {kind!r} in {place}")
-        return other
+        other, keep = as_other_apis_write(block), unknown == "keep" and isinstance(kind, str)
+        log(f"{'rewrote' if other else 'kept' if keep else 'dropped'} a block of type {kind!r} in {place}")
+        return other or (block if keep else None)
     if extra := [key for key in block if key not in FIELDS[kind]]:
         log(f"removed {', '.join(extra)} from a {kind} block in {place}")
         block = {key: value for key, value in block.items() if key not in extra}
@@ -97,9 +120,12 @@ def known_fields(block, place, log):
 _MARKERS = [{"type": "ephemeral"}] + [{"type": "ephemeral", "ttl": ttl} for ttl in ("5m", "1h", None)]
 
 
-def _as_other_apis_write(block):
-    """Text under another type, and OpenAI's image_url, as the blocks that they are here; None for anything else."""
-    if isinstance(block.get("text"), str):
+def as_other_apis_write(block):
+    """Text as OpenAI and Gemini write it, and OpenAI's image_url, as the blocks that they are here; None for anything
+    else: what has a text, such as `reasoning`, need not be what somebody said.
+    """
+    said = block.get("type") in (None, "input_text", "output_text") and not block.get("thought")
+    if said and isinstance(block.get("text"), str):
         return {"type": "text", "text": block["text"]}
     url = block.get("image_url")
     url = url.get("url") if isinstance(url, dict) else url

@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter, OrderedDict, deque
 
-from .fields import SERVER_RESULTS
+from .fields import SERVER_CALLS, SERVER_RESULTS
 from .turns import all_blocks, only, turns_of
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -117,16 +117,20 @@ class Namesakes:
 
 def pair_server_tools(messages, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
-    calls, finished = set(), set()
+    calls, waiting = set(), set()
 
     def ours(block, place):
         kind = block["type"]
-        if kind == "server_tool_use":
-            right = block["id"] not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
-            calls.update([block["id"]] if right else [])
+        if kind in SERVER_CALLS:
+            name = kind, block["id"]
+            right = name not in calls and (kind == "mcp_tool_use" or _LEGAL_SERVER_ID.fullmatch(block["id"]))
+            if right:
+                calls.add(name)
+                waiting.add(name)
         elif kind in SERVER_RESULTS:
-            right = block["tool_use_id"] in calls and block["tool_use_id"] not in finished
-            finished.add(block["tool_use_id"])
+            name = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use", block["tool_use_id"]
+            right = name in waiting
+            waiting.discard(name)
         else:
             return True
         if not right:

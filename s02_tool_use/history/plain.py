@@ -5,20 +5,28 @@ One message comes out for each that goes in, so the indexes stay. What calls and
 
 from . import quick
 from .blocks import fixed
-from .fields import FIELDS, ONLY_INSIDE_RESULT, NotJson, as_json, has_words, kind_name, known_fields
+from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, dumped, has_words, kind_name, known_fields
+from .system import keep_or_move
 
-_ROLES = {"user": "user", "assistant": "assistant", "system": "user"}
+# role -> the fields of its messages: rules R1, R8
+_KEYS = {role: {"role", "content"} for role in ("user", "assistant")}
+_KEYS["system"] = {"role", "content", "output_config", "clear_at"}
 
 
-def plain_messages(messages, log, keep_unsigned_thinking=False, **_):
+def plain_messages(messages, log, system_role=True, system=None, **options):
     """Plain data, known fields only. New dicts, which share nothing that can change with `messages`.
 
     A message with nothing to send has the content []. ValueError for what nobody can fix.
     """
-    plain, index = [], 0
+    plain, index, begun = [], 0, False
     try:
         for index, message in enumerate(messages):
-            plain.append(quick.usual(message) or _plain(message, f"message {index}", log, keep_unsigned_thinking))
+            one = quick.usual(message) or _plain(message, f"message {index}", log, **options)
+            if one["role"] == "system":  # the first thing in a list is a system prompt, which no model takes there
+                one = keep_or_move(one, f"message {index}", log, system_role and begun, system)
+            else:
+                begun = begun or bool(one["content"])
+            plain.append(one)
     except NotJson as error:
         raise ValueError(f"message {index} holds {error}: only JSON data can be sent") from None
     except RecursionError:
@@ -26,50 +34,50 @@ def plain_messages(messages, log, keep_unsigned_thinking=False, **_):
     return plain
 
 
-def _plain(message, place, log, keep_unsigned_thinking):
-    role, content = _role_and_content(message, place, log)
-    if has_words(content):
-        return {"role": role, "content": content}
-    blocks = [_block(block, role, place, log, keep_unsigned_thinking) for block in _as_list(content, place, log)]
-    return {"role": role, "content": [block for block in blocks if block]}
+def _plain(message, place, log, **options):
+    message = _known_role(message, place, log)
+    role, content = message["role"], message.get("content")
+    if not has_words(content):
+        given = [] if not content and "output_config" in message else _as_list(content, place, log)
+        blocks = [_block(block, role, place, log, **options) for block in given]
+        content = [block for block in blocks if block]
+    return {**as_json({key: message[key] for key in message if key != "content"}), "content": content}
 
 
-def _block(block, role, place, log, keep_unsigned_thinking):
+def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop", **_):
     """Plain data first, then known fields, then what they must hold. None when nothing is left."""
     if isinstance(block, str):
         block = {"type": "text", "text": block}
-    if hasattr(block, "model_dump"):  # an SDK object: its known fields that hold something
-        block = block.model_dump(exclude_none=True, warnings=False)
-        block = {key: value for key, value in block.items() if key in FIELDS.get(block.get("type"), block)}
+    if hasattr(block, "model_dump"):  # its fields that hold something
+        block = {"type": getattr(block, "type", None)} | dumped(block)
+        block = {key: value for key, value in block.items() if value is not None}
     if not isinstance(block, dict):
         raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
-    block = known_fields(as_json(block), place, log)
-    if block is None:
-        return None
-    if block["type"] in ONLY_INSIDE_RESULT:
+    block = as_json(block, place, log)
+    if block.get("type") in ONLY_INSIDE_RESULT:
         return log(f"dropped a {block['type']} block in {place}: it belongs inside a tool_result")
-    if block["type"] == "text" and role == "user" and block.get("citations"):
-        log(f"removed the citations from the user's text in {place}")  # rule C11
+    if block.get("type") == "text" and role != "assistant" and block.get("citations"):
+        log(f"removed the citations from the {role}'s text in {place}")  # rule C11
         del block["citations"]
-    if keep_unsigned_thinking and block["type"] == "thinking" and isinstance(block.get("thinking"), str):
-        return {key: value for key, value in block.items() if isinstance(value, str)}
-    return fixed(block, place, log)
+    if keep_unsigned_thinking and block.get("type") == "thinking" and isinstance(block.get("thinking"), str):
+        if not isinstance(block.get("signature", ""), str):
+            log(f"removed the signature of the thinking in {place}: it is {kind_name(block.pop('signature'))}")
+        return known_fields(block, place, log, unknown)
+    return fixed(block, place, log, unknown)
 
 
-def _role_and_content(message, place, log):
-    """Rules R1, R2, R8: a role of the two, a content, nothing else. A system message becomes the user's."""
+def _known_role(message, place, log):
+    """Rules R1, R8: a message with a role of the three, and nothing that it may not have."""
     if hasattr(message, "model_dump"):  # a reply of the SDK, put into the list as it is
         message = {"role": getattr(message, "role", None), "content": getattr(message, "content", None)}
     if not isinstance(message, dict):
         raise ValueError(f'{place} is {kind_name(message)}: give a dict with "role" and "content"')
     role = message.get("role")
-    if not isinstance(role, str) or role not in _ROLES:
+    if not isinstance(role, str) or role not in _KEYS:
         raise ValueError(f'{place} has the role {role!r}: give "user" or "assistant"')
-    if extra := [str(key) for key in message if key not in ("role", "content")]:
+    if extra := [str(key) for key in message if key not in _KEYS[role]]:
         log(f"removed {', '.join(extra)} from {place}")
-    if role == "system":
-        log(f"made {place} the user's: a system prompt goes beside the list, into `system`")
-    return _ROLES[role], message.get("content")
+    return {key: message[key] for key in message if key in _KEYS[role]}
 
 
 def _as_list(content, place, log):

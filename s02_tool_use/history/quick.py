@@ -52,7 +52,10 @@ def usual(message):
                 copy["caller"], fields = _DIRECT.copy(), 4
             right = fields == 4 and type(block.get("id")) is type(name) is str and 0 < len(name) <= 200
             if right := right and type(given) is dict:
-                copy["input"] = as_json(given)
+                try:
+                    copy["input"] = as_json(given)
+                except NotJson:
+                    return None
         elif kind == "tool_result":
             said, failed = block.get("content"), block.get("is_error")
             if type(said) is list:
@@ -78,17 +81,19 @@ def _is_text(block):
 def is_right(messages):
     """Whether plain messages keep the rules of calls and turns, so that no block needs a new id or another place.
 
-    An assistant's turn ends in its calls; the user's next turn begins with their results, one for each, in any order.
+    An assistant's turn with calls ends in one; the user's next turn begins with their results, one for each.
     Every call has a legal id of its own. No message ends in thinking. When in doubt, no: then all is taken apart.
     """
     before, kind, waiting, called = None, None, set(), set()
     for message in messages:
         role, content = message["role"], message["content"]
-        if not content or kind in THINKING or role != before and role == "assistant" and waiting:
+        if not content or kind in THINKING or role not in _BESIDE:
+            return False
+        if role != before and waiting and (role == "assistant" or kind != "tool_use"):
             return False
         before = role
         if isinstance(content, str):
-            if waiting:
+            if waiting and role == "user":
                 return False
             kind = "text"
             continue
@@ -99,7 +104,7 @@ def is_right(messages):
                 waiting.add(block["id"])
             elif kind == "tool_result" and role == "user" and block["tool_use_id"] in waiting:
                 waiting.remove(block["tool_use_id"])
-            elif waiting or kind not in _BESIDE[role]:
+            elif waiting and role == "user" or kind not in _BESIDE[role]:
                 return False
     return not waiting and kind not in THINKING and all_legal(called)
 
@@ -116,7 +121,7 @@ def right_copy(messages, log):
             copies.append(copy)
             yield copy
 
-    with contextlib.suppress(NotJson, RecursionError):
+    with contextlib.suppress(RecursionError):
         if is_right(usual_ones()) and len(copies) == len(messages) and messages and copies[-1]["role"] == "user":
             roles = [copy["role"] for copy in copies]
             return copies if all(map(ne, roles, roles[1:])) else merge_neighbours(copies, log)

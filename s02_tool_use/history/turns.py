@@ -14,6 +14,7 @@ class Turn(NamedTuple):
     role: str | None
     text: str | None  # the content of its first message if that was a string, so that it can stay one
     spots: list[tuple[dict, int]]  # its blocks, each with the index of its message
+    after: list[dict]  # the system messages behind it
 
     @property
     def blocks(self):
@@ -27,18 +28,21 @@ class Turn(NamedTuple):
 
 def turns_of(messages, log=lambda line: None):
     """The turns of plain messages; empty ones are nothing. Rule P11: a block that one side alone may send is its."""
-    turns, turn = [], Turn(None, None, [])
+    turns = [turn := Turn(None, None, [], [])]  # nobody's, for what stands before all others
     for index, message in enumerate(messages):
         role, content = message["role"], message["content"]
+        if role == "system":
+            turn.after.append(message)
+            continue
         for block in blocks_of(content):
             home = HOME.get(block["type"], role)
             if home != role:
                 log(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
-            if home != turn.role:
-                turn = Turn(home, content if isinstance(content, str) else None, [])
+            if home != turn.role or turn.after:
+                turn = Turn(home, content if isinstance(content, str) else None, [], [])
                 turns.append(turn)
             turn.spots.append((block, index))
-    return turns
+    return turns if turns[0].after else turns[1:]
 
 
 def only(messages, wanted):
@@ -71,8 +75,8 @@ JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line: None) -> list:
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
     merged = []
-    said = [(index, message) for index, message in enumerate(messages) if message["content"]]
-    for role, group in groupby(said, key=lambda pair: pair[1]["role"]):
+    said = [(index, message) for index, message in enumerate(messages) if message["content"] or len(message) > 2]
+    for (role, _), group in groupby(said, key=lambda pair: (pair[1]["role"], pair[0] * (pair[1]["role"] == "system"))):
         turn = list(group)
         (first, message), (last, _) = turn[0], turn[-1]
         if first < last:
@@ -82,10 +86,21 @@ def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line:
     return merged
 
 
-def is_paused(message):
-    """Whether a message ends in a tool that runs at the API's side: then the assistant's turn goes on by itself."""
+def ends_in(message, kinds):
+    """Whether the last block of a message is of one of these types."""
     content = message["content"]
-    return isinstance(content, list) and bool(content) and content[-1]["type"] in SERVER_SIDE
+    return isinstance(content, list) and bool(content) and content[-1]["type"] in kinds
+
+
+def needs_a_word(messages):
+    """Whether the user has to speak before the model can: it said the last word, and not in a turn that is paused on a
+    tool at the API's side, which goes on by itself.
+    """
+    last = next((message for message in reversed(messages) if message["role"] != "system"), None)
+    going_on = (
+        SERVER_SIDE if messages and last is messages[-1] else SERVER_RESULTS
+    )  # an instruction may only follow a result
+    return last is None or last["role"] == "assistant" and not ends_in(last, going_on)
 
 
 def close_turns(messages, log):
@@ -94,11 +109,12 @@ def close_turns(messages, log):
     From the end backwards: a message that loses all its blocks vanishes, and its neighbours become one.
     """
     closed, finished = [], set()
-    last = messages[-1] if messages else None
-    word_follows = bool(last) and last["role"] == "assistant" and not is_paused(last)  # "Continue."
+    word_follows = needs_a_word(messages)  # "Continue."
     for message in reversed(messages):
         blocks = blocks_of(message["content"])
-        if message["role"] == "user":
+        if message["role"] == "system":
+            pass
+        elif message["role"] == "user":
             word_follows = word_follows or bool(blocks) and blocks[-1]["type"] != "tool_result"  # results come first
         else:
             finished.update([block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS])

@@ -347,7 +347,7 @@ def server_pairs(conversation: Conversation) -> Found:
 def alternating(conversation: Conversation) -> Found:
     """R4. The API itself joins neighbours of one role; endpoints that do not, refuse them."""
     for i, (one, two) in enumerate(pairwise(conversation.messages)):
-        if one["role"] == two["role"] and not conversation.profile.combine:
+        if one["role"] == two["role"] != "system" and not conversation.profile.combine:
             text = 'roles must alternate between "user" and "assistant", but found multiple "{}" roles in a row'
             yield "R4", f"messages: {text.format(one['role'])}", i + 1
 

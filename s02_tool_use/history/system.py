@@ -1,0 +1,56 @@
+"""Messages of the role "system": an operator's instruction in the middle of a conversation. Rules R2 and R3.
+
+They keep their role where the model takes it. They never become what the user said while there is another way.
+"""
+
+import re
+
+from .fields import IN_SYSTEM, SERVER_RESULTS
+from .turns import blocks_of, ends_in, merge_neighbours
+
+
+def takes_system_messages(model: str) -> bool:
+    """Whether a model takes them in the list: Anthropic's do from 4.8 on (Opus 4.8, Fable 5, Sonnet 5)."""
+    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model)
+    return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 8)
+
+
+def keep_or_move(message, place, log, stays, system):
+    """A plain system message as it stays, or what stands in its place. Its words go into the list `system`, if it is
+    there, for the request's `system`: nothing else has their authority. Without, they become the user's.
+    """
+    content, more = message["content"], message.keys() - {"role", "content"}
+    blocks = blocks_of(content)
+    if stays and (blocks or "output_config" in more) and all(block["type"] in IN_SYSTEM for block in blocks):
+        return message
+    if more:
+        log(f"removed {', '.join(sorted(more))} from {place}")
+    if blocks and system is not None and all(block["type"] == "text" for block in blocks):
+        log(f"moved {place} into the `system` of the request")
+        system += blocks
+        content = []
+    elif blocks:
+        log(f"made {place} the user's: a system prompt goes beside the list, into `system`")
+    return {"role": "user", "content": content}
+
+
+def in_their_place(messages, log):
+    """Rule R3: they stand after the user, or after a server tool's result, and before the assistant or at the end.
+
+    Another one moves on to the next such place. One without content, which only sets options, may stand anywhere.
+    """
+    placed, waiting, late, before, moved = [], [], 0, None, False
+    for message in messages:
+        if message["role"] == "system":
+            (waiting if message["content"] else placed).append(message)
+            continue
+        if message["role"] == "assistant" and before and (before["role"] == "user" or ends_in(before, SERVER_RESULTS)):
+            placed += waiting
+            waiting, late = [], 0
+        for _ in waiting[late:]:
+            log("moved a system message to the end of the user's turn that follows it")
+            moved = True
+        late = len(waiting)
+        placed.append(message)
+        before = message
+    return merge_neighbours(placed + waiting) if moved else placed + waiting
