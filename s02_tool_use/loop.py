@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from .calls.results import sendable
 from .dispatch import TOOL_HANDLERS, TOOLS, run_tool
 from .history.answers import cancelled
+from .history.fields import block_of
+from .history.system import takes_system_messages
+from .history.turns import blocks_of
 from .messages import normalize_messages
 
 SYSTEM = (
@@ -68,7 +71,11 @@ def agent_steps(
     """
     for _ in range(max_turns):
         request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": tools, **options}
-        request["messages"] = normalize_messages(messages)
+        moved: list = []  # system messages, where the model takes none in the list
+        takes = takes_system_messages(model)
+        request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)
+        if moved:
+            request["system"] = [*blocks_of(request["system"]), *moved]
         yield Step("request", request)
         reply = yield from _reply(client, request, stream)
 
@@ -118,7 +125,7 @@ def _reply(client, request, stream):
 
 def _plain(reply):
     """The assistant's turn as plain data, without the empty texts of a broken stream, which the API would refuse."""
-    content = [block.model_dump(mode="json", exclude_none=True) for block in reply.content]
+    content = [block_of(block, mode="json") for block in reply.content]
     return {"role": "assistant", "content": [b for b in content if b["type"] != "text" or b["text"].strip()]}
 
 

@@ -8,7 +8,9 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from anthropic.types import Message, TextBlock, ToolUseBlock
+from anthropic._models import construct_type
+from anthropic.types import Message, ParsedTextBlock, TextBlock, ToolUseBlock
+from anthropic.types.beta import BetaFallbackBlock
 from histories import blocks_of_anything, histories, many, right_histories
 from hypothesis import example, given
 
@@ -88,8 +90,12 @@ def test_the_result_is_plain_json(history):
 @given(histories)
 def test_no_text_is_lost_and_texts_keep_their_order(history):
     said = [block["text"] for block in flat(history) if isinstance(block.get("text"), str) and "word" in block["text"]]
-    kept = [block["text"] for block in flat(normalize_messages(history), "text") if "word" in block["text"]]
-    assert kept == said
+    fixed = normalize_messages(history)
+    kept = [block["text"] for block in flat(fixed, "text") if "word" in block["text"]]
+    assert sorted(kept) == sorted(said)
+    of_the_system = {block["text"] for block in flat([m for m in fixed if m["role"] == "system"], "text")}
+    for group in (of_the_system, set(said) - of_the_system):  # a system message may move behind the user's turn
+        assert [words for words in kept if words in group] == [words for words in said if words in group]
 
 
 @many
@@ -128,10 +134,10 @@ def said(block):
 
 
 def merged(history):
-    """The list with neighbours of one role made one message."""
+    """The list with neighbours of one role made one message; but each of the system messages stays one."""
     result = []
-    for message in (message for message in history if message["content"]):
-        if result and result[-1]["role"] == message["role"]:
+    for message in (message for message in history if message["content"] or "output_config" in message):
+        if result and result[-1]["role"] == message["role"] != "system":
             result[-1] = {"role": message["role"], "content": listed(result[-1]) + listed(message)}
         else:
             result.append(message)
@@ -172,6 +178,8 @@ THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 MARKER = {"type": "ephemeral"}
+SYSTEM = {"role": "system", "content": "Be brief."}
+SOURCE = {"type": "text", "media_type": "text/plain", "data": "d"}
 
 
 def user(*blocks):
@@ -308,8 +316,70 @@ REPAIRS = [
         [user(text("List the files."), text("List the files."))],
         ["dropped the thinking that ended an assistant's turn"],
     ),
-    ([Q, assistant(SEARCH, FOUND, text("a")), Q], [Q, assistant(SEARCH, FOUND, text("a")), Q], []),
-    ([Q, assistant(SEARCH)], [Q, assistant(SEARCH)], []),
+    (
+        [Q, assistant(FOUND, text("a"), SEARCH, FOUND, text("b")), Q],
+        [Q, assistant(text("a"), SEARCH, FOUND, text("b")), Q],
+        ["dropped a web_search_tool_result block in message 1: it has no pair of this API's"],
+    ),
+    (
+        [Q, assistant(text("a"), {**FOUND, "type": "mcp_tool_result"}), Q],
+        [Q, assistant(text("a")), Q],
+        ["dropped a mcp_tool_result block in message 1: it has no pair of this API's"],
+    ),
+    (
+        [Q, assistant({**CALL, "input": {"n": [float("nan"), "a\udc80"]}}), user(RESULT)],
+        [Q, assistant({**CALL, "input": {"n": ["nan", "a\\udc80"]}}), user(RESULT)],
+        [
+            "wrote out the number nan in message 1: JSON does not have it",
+            "wrote out half of a character in message 1: JSON does not have it",
+        ],
+    ),
+    (
+        [{"role": "user", "content": "a\ud800"}],
+        [{"role": "user", "content": "a\\ud800"}],
+        ["wrote out half of a character in message 0: JSON does not have it"],
+    ),
+    (
+        [Q, assistant({"type": "reasoning", "text": "I greet.", "summary": []}, text("Hello.")), Q],
+        [Q, assistant(text("Hello.")), Q],
+        ["dropped a block of type 'reasoning' in message 1"],
+    ),
+    (
+        [Q, assistant(CALL), user({**RESULT, "content": [{"type": "log", "text": "a", "level": 3}]})],
+        [Q, assistant(CALL), user({**RESULT, "content": [text('{"type": "log", "text": "a", "level": 3}')]})],
+        ["made a part of a result in message 2 a block of text"],
+    ),
+    (
+        [Q, SYSTEM, Q],
+        [user(text("List the files."), text("List the files.")), SYSTEM],
+        ["moved a system message to the end of the user's turn that follows it"],
+    ),
+    (
+        [Q, assistant(CALL), SYSTEM, user(RESULT, text("a"))],
+        [Q, assistant(CALL), user(RESULT, text("a")), SYSTEM],
+        ["moved a system message to the end of the user's turn that follows it"],
+    ),
+    (
+        [Q, assistant(text("a")), SYSTEM, assistant(text("b")), Q],
+        [Q, assistant(text("a"), text("b")), Q, SYSTEM],
+        ["moved a system message to the end of the user's turn that follows it"],
+    ),
+    (
+        [Q, assistant(text("a")), SYSTEM],
+        [Q, assistant(text("a")), {"role": "user", "content": "Continue."}, SYSTEM],
+        [
+            "added a message of the user's: Continue.",
+            "moved a system message to the end of the user's turn that follows it",
+        ],
+    ),
+    (
+        [Q, {"role": "system", "content": [text("a"), {"type": "document", "source": SOURCE}]}],
+        [user(text("List the files."), text("a"), {"type": "document", "source": SOURCE})],
+        [
+            "made message 1 the user's: a system prompt goes beside the list, into `system`",
+            "joined messages 0 to 1: they are one turn of the user's",
+        ],
+    ),
     (
         [Q, assistant(text("a"), SEARCH), Q],
         [Q, assistant(text("a")), Q],
@@ -346,6 +416,109 @@ def test_a_fault_is_fixed_and_named(history, expected, lines):
     fixed, repairs = repaired(*history)
     assert fixed == expected
     assert repairs == lines
+
+
+# What the API accepts, as recorded exchanges and reports show it.
+MCP = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "search", "server_name": "docs", "input": {}}
+MCP_RESULT = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False, "content": [text("tea")]}
+ADVICE = {
+    "type": "advisor_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": {"type": "advisor_result", "text": "a"},
+}
+OPTIONS = {"role": "system", "content": [], "output_config": {"effort": "low"}}
+ACCEPTED = {
+    "interleaved thinking": [Q, assistant(THINKING, CALL, THINKING, CALL2), user(RESULT2, RESULT)],
+    "thinking between calls in several messages": [
+        Q,
+        assistant(CALL, THINKING),
+        assistant(CALL2),
+        user(RESULT, RESULT2),
+    ],
+    "text between calls": [Q, assistant(text("a"), CALL, text("b"), CALL2), user(RESULT, RESULT2, text("c"))],
+    "a server tool between calls": [Q, assistant(CALL, SEARCH, FOUND, CALL2), user(RESULT, RESULT2)],
+    "a server tool behind a call": [Q, assistant(CALL, SEARCH, FOUND), user(RESULT)],
+    "a server tool that waits behind a call": [Q, assistant(CALL, SEARCH), user(RESULT)],
+    "a server tool and its result": [Q, assistant(SEARCH, FOUND, text("a")), Q],
+    "a paused turn": [Q, assistant(text("a"), SEARCH)],
+    "a paused turn of an MCP server": [Q, assistant(text("a"), MCP)],
+    "a paused turn that goes on": [Q, assistant(SEARCH), assistant(FOUND, text("a")), Q],
+    "MCP": [Q, assistant({"type": "mcp_tool_listing", "mcp_server_name": "docs", "tools": []}, MCP, MCP_RESULT), Q],
+    "an advisor": [Q, assistant({**SEARCH, "name": "advisor"}, ADVICE, text("a")), Q],
+    "a compaction first": [assistant({"type": "compaction", "content": "We found tea."}, text("Tea.")), Q],
+    "a compaction that failed": [Q, assistant({"type": "compaction", "content": None}, text("Tea.")), Q],
+    "a fallback": [Q, assistant({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}, text("a")), Q],
+    "system at the end": [Q, assistant(text("a")), Q, SYSTEM],
+    "system behind results": [Q, assistant(CALL), user(RESULT), SYSTEM],
+    "system between": [Q, SYSTEM, assistant(text("a")), Q],
+    "system behind a server tool's result": [Q, assistant(SEARCH, FOUND), SYSTEM, assistant(text("a")), Q],
+    "system twice, with a marker": [Q, SYSTEM, {"role": "system", "content": [text("Be kind.", cache_control=MARKER)]}],
+    "a tool that comes": [Q, {"role": "system", "content": [{"type": "tool_addition", "tool": {"name": "a"}}]}],
+    "a system message that ends": [Q, {**SYSTEM, "clear_at": "next_user_message"}],
+    "options at the beginning": [OPTIONS, Q],
+    "options between a call and its result": [Q, assistant(CALL), OPTIONS, user(RESULT, text("a"))],
+}
+
+
+@pytest.mark.parametrize("history", ACCEPTED.values(), ids=ACCEPTED)
+def test_what_the_api_accepts_comes_back_equal_and_nothing_is_said(history):
+    fixed, repairs = repaired(*history)
+    assert fixed == merged(history)
+    assert repairs == [line for line in repairs if line.startswith("joined messages ")]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ([], {}),
+        ("[]", {}),
+        ("", {}),
+        ("null", {}),
+        ('"{\\"a\\": 1}"', {"a": 1}),
+        ('{"a": NaN}', {"a": "nan"}),
+        ("ls -l", {"invalid_json": "ls -l"}),
+        ('"ls -l"', {"value": "ls -l"}),
+        ([1], {"value": [1]}),
+        (False, {"value": False}),
+    ],
+    ids=str,
+)
+def test_the_input_of_a_call_is_read_if_it_can_be(given, read):
+    fixed, repairs = repaired(Q, assistant({**CALL, "input": given}), user(RESULT))
+    assert fixed[1] == assistant({**CALL, "input": read})
+    assert "made the input of a call in message 1 an object" in repairs
+
+
+def test_a_block_of_a_type_that_nobody_knows_is_kept_by_choice():
+    strange = {"type": "reasoning", "text": "I greet.", "id": 1}
+    history = [Q, assistant(strange, CALL), user({**RESULT, "content": [strange]})]
+    lines = [f"kept a block of type 'reasoning' in message {n}" for n in (1, 2)]
+    assert repaired(*history, unknown="keep") == (history, lines)
+    with pytest.raises(ValueError, match='unknown is None: give "drop" or "keep"'):
+        normalize_messages(history, unknown=None)
+
+
+@pytest.mark.parametrize("kind", ["input_text", "output_text", None])
+def test_text_as_other_apis_write_it_is_text(kind):
+    block = {"type": kind, "text": "Hello."} if kind else {"text": "Hello."}
+    assert repaired(Q, assistant(block), Q)[0][1] == assistant(text("Hello."))
+    assert repaired(Q, assistant({**block, "thought": True}), Q)[0] == [user(*[text("List the files.")] * 2)]
+
+
+@pytest.mark.parametrize("options", [{"system_role": False}, {}])
+def test_a_system_message_that_cannot_stay_goes_into_the_system_of_the_request(options):
+    first, second = {"role": "system", "content": "a"}, {"role": "system", "content": [text("b", cache_control=MARKER)]}
+    system = []
+    assert repaired(first, second, Q, system=system, **options) == (
+        [Q],
+        [f"moved message {n} into the `system` of the request" for n in (0, 1)],
+    )
+    assert system == [text("a"), text("b", cache_control=MARKER)]
+    assert repaired(Q, OPTIONS, SYSTEM, system_role=False)[1] == [
+        "removed output_config from message 1",
+        "made message 2 the user's: a system prompt goes beside the list, into `system`",
+        "joined messages 0 to 2: they are one turn of the user's",
+    ]
 
 
 def test_a_placeholder_of_another_program_gives_way_to_the_real_result():
@@ -411,7 +584,13 @@ def test_a_server_tool_waits_for_results_and_not_for_words():
 def test_thinking_that_follows_a_call_stays_together():
     more = {**THINKING, "thinking": "more"}
     fixed, _ = repaired(Q, assistant(CALL, THINKING, more, text("a")), user(RESULT), Q)
-    assert fixed == [Q, assistant(CALL), user(RESULT), assistant(THINKING, more, text("a")), user(text("List the files."))]
+    assert fixed == [
+        Q,
+        assistant(CALL),
+        user(RESULT),
+        assistant(THINKING, more, text("a")),
+        user(text("List the files.")),
+    ]
 
 
 def test_two_calls_of_one_turn_with_one_id_get_their_results_in_order():
@@ -441,6 +620,10 @@ def test_unsigned_thinking_goes_unless_the_endpoint_wants_it():
     history = [Q, assistant(thinking, CALL), user(RESULT)]
     assert repaired(*history)[0][1] == assistant(CALL)
     assert repaired(*history, keep_unsigned_thinking=True) == (history, [])
+    history[1] = assistant({**thinking, "signature": None}, CALL)
+    fixed, lines = repaired(*history, keep_unsigned_thinking=True)
+    assert fixed[1] == assistant({"type": "thinking", "thinking": "hm"}, CALL)
+    assert lines == ["removed the signature of the thinking in message 1: it is None"]
 
 
 def test_an_image_of_openai_becomes_one_of_this_api():
@@ -472,6 +655,30 @@ def test_an_sdk_object_with_a_value_of_a_wrong_type_is_fixed_without_a_warning()
         Q, assistant(call), user({**RESULT, "content": [TextBlock.model_construct(type="text", text=7)]})
     )
     assert fixed == [Q, assistant(CALL), user({**RESULT, "content": [text("7")]})]
+
+
+def test_what_an_sdk_object_holds_that_cannot_be_sent_is_named():
+    call = ToolUseBlock.model_construct(**CALL, caller=None, partial_json="", score=float("nan"))
+    assert repaired(Q, assistant(call), user(RESULT)) == (
+        [Q, assistant(CALL), user(RESULT)],
+        [
+            "wrote out the number nan in message 1: JSON does not have it",
+            "removed partial_json, score from a tool_use block in message 1",
+        ],
+    )
+
+
+def test_an_sdk_object_comes_back_as_the_sdk_sends_it():
+    """None inside of a field stays, where the API requires it; a name that Python has taken is that of the wire."""
+    place = {"type": "char_location", "cited_text": "a", "document_index": 0, "document_title": None}
+    cited = {**text("a"), "citations": [{**place, "start_char_index": 0, "end_char_index": 1}]}
+    hop = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": {"type": "refusal"}}
+    blocks = [
+        construct_type(value=hop, type_=BetaFallbackBlock),
+        construct_type(value=cited, type_=TextBlock),
+        ParsedTextBlock.model_construct(type="text", text="b", parsed_output={"a": 1}),
+    ]
+    assert repaired(Q, assistant(*blocks), Q) == ([Q, assistant(hop, cited, text("b")), Q], [])
 
 
 def test_a_block_that_stands_in_two_places_is_two_blocks_in_the_result():

@@ -74,9 +74,9 @@ class NotJson(Exception):
 def as_json(value, place="", log=None):
     """A deep copy of JSON data. Tuples become lists, SDK objects dicts. NotJson for what JSON does not have.
 
-    With a log, a number that JSON does not have becomes a string.
+    With a log, numbers and characters that JSON does not have are written out.
     """
-    if isinstance(value, str):
+    if isinstance(value, str) and is_whole(value):
         return str.__str__(value)
     if isinstance(value, dict):
         return {key if type(key) is str else str(key): as_json(item, place, log) for key, item in value.items()}
@@ -84,18 +84,27 @@ def as_json(value, place="", log=None):
         return [as_json(item, place, log) for item in value]
     if value is None or isinstance(value, int) or isinstance(value, float) and value - value == 0:
         return value
-    if isinstance(value, float) and log:  # not a number, or infinite
-        log(f"made the number {value} in {place} text: JSON does not have it")
-        return str(value)
+    if isinstance(value, (str, float)) and log:
+        kind = "half of a character" if isinstance(value, str) else f"the number {value}"
+        log(f"wrote out {kind} in {place}: JSON does not have it")
+        return str(value).encode("utf-8", "backslashreplace").decode()
     if hasattr(value, "model_dump"):
         return as_json(dumped(value), place, log)
     raise NotJson(kind_name(value))
 
 
-def dumped(model):
+def dumped(model, **how):
     """An object of the SDK, or of pydantic, as the SDK sends it: what was set, by its name on the wire, also None."""
     hidden = getattr(model, "__api_exclude__", None)
-    return model.model_dump(by_alias=True, exclude_unset=True, exclude=hidden, warnings=False)
+    return model.model_dump(by_alias=True, exclude_unset=True, exclude=hidden, warnings=False, **how)
+
+
+def block_of(model, **how):
+    """A block that is an object of the SDK as a dict. A field that holds None may as well be absent; one inside of a
+    field, such as the title of a citation, may not.
+    """
+    block = {"type": getattr(model, "type", None)} | dumped(model, **how)
+    return {key: value for key, value in block.items() if value is not None}
 
 
 def known_fields(block, place, log, unknown):
@@ -140,6 +149,14 @@ def as_other_apis_write(block):
 def has_words(text):
     """Whether a value is a string with more in it than white space."""
     return isinstance(text, str) and text != "" and not text.isspace()
+
+
+def is_whole(text):
+    """Whether UTF-8 can write a string: it has no half of a character (a surrogate), as broken file names have."""
+    return text.isascii() or _HALF.search(text) is None
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def kind_name(value):

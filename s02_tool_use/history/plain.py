@@ -5,7 +5,7 @@ One message comes out for each that goes in, so the indexes stay. What calls and
 
 from . import quick
 from .blocks import fixed
-from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, dumped, has_words, kind_name, known_fields
+from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, block_of, has_words, kind_name, known_fields
 from .system import keep_or_move
 
 # role -> the fields of its messages: rules R1, R8
@@ -22,8 +22,8 @@ def plain_messages(messages, log, system_role=True, system=None, **options):
     try:
         for index, message in enumerate(messages):
             one = quick.usual(message) or _plain(message, f"message {index}", log, **options)
-            if one["role"] == "system":  # the first thing in a list is a system prompt, which no model takes there
-                one = keep_or_move(one, f"message {index}", log, system_role and begun, system)
+            if one["role"] == "system":
+                one = keep_or_move(one, f"message {index}", log, system_role, begun, system)
             else:
                 begun = begun or bool(one["content"])
             plain.append(one)
@@ -41,16 +41,15 @@ def _plain(message, place, log, **options):
         given = [] if not content and "output_config" in message else _as_list(content, place, log)
         blocks = [_block(block, role, place, log, **options) for block in given]
         content = [block for block in blocks if block]
-    return {**as_json({key: message[key] for key in message if key != "content"}), "content": content}
+    return message | {"content": content if isinstance(content, list) else as_json(content, place, log)}
 
 
 def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop", **_):
     """Plain data first, then known fields, then what they must hold. None when nothing is left."""
     if isinstance(block, str):
         block = {"type": "text", "text": block}
-    if hasattr(block, "model_dump"):  # its fields that hold something
-        block = {"type": getattr(block, "type", None)} | dumped(block)
-        block = {key: value for key, value in block.items() if value is not None}
+    if hasattr(block, "model_dump"):
+        block = block_of(block)
     if not isinstance(block, dict):
         raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
     block = as_json(block, place, log)
@@ -77,7 +76,11 @@ def _known_role(message, place, log):
         raise ValueError(f'{place} has the role {role!r}: give "user" or "assistant"')
     if extra := [str(key) for key in message if key not in _KEYS[role]]:
         log(f"removed {', '.join(extra)} from {place}")
-    return {key: message[key] for key in message if key in _KEYS[role]}
+    return {
+        key: as_json(message[key], place, log) if key != "content" else message[key]
+        for key in message
+        if key in _KEYS[role]
+    }
 
 
 def _as_list(content, place, log):

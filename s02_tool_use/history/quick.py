@@ -8,7 +8,7 @@ import gc
 from itertools import takewhile
 from operator import ne
 
-from .fields import THINKING, NotJson, as_json, has_words
+from .fields import THINKING, NotJson, as_json, has_words, is_whole
 from .ids import all_legal
 from .turns import merge_neighbours
 
@@ -38,7 +38,7 @@ def usual(message):
         return None
     content = message.get("content")
     if type(content) is not list:
-        return message.copy() if has_words(content) else None
+        return message.copy() if has_words(content) and is_whole(content) else None
     blocks = []
     for block in content:
         if type(block) is not dict:
@@ -50,7 +50,7 @@ def usual(message):
             name, given = block.get("name"), block.get("input")
             if fields == 5 and block.get("caller") == _DIRECT:
                 copy["caller"], fields = _DIRECT.copy(), 4
-            right = fields == 4 and type(block.get("id")) is type(name) is str and 0 < len(name) <= 200
+            right = fields == 4 and type(block.get("id")) is str and _is_string(name) and 0 < len(name) <= 200
             if right := right and type(given) is dict:
                 try:
                     copy["input"] = as_json(given)
@@ -62,20 +62,26 @@ def usual(message):
                 copy["content"] = [part.copy() for part in said if _is_text(part)]
                 right = len(copy["content"]) == len(said)
             else:
-                right = type(said) is str
+                right = _is_string(said)
             right = right and (fields == 3 or fields == 4 and type(failed) is bool) and (said or not failed)
             right = right and type(block.get("tool_use_id")) is str
         elif kind == "thinking":
             signature = block.get("signature")
-            right = fields == 3 and type(block.get("thinking")) is type(signature) is str and signature
+            right = fields == 3 and _is_string(block.get("thinking")) and _is_string(signature) and signature
         if not right:
             return None
         blocks.append(copy)
     return {"role": message["role"], "content": blocks} if blocks else None
 
 
+def _is_string(value):
+    return type(value) is str and is_whole(value)
+
+
 def _is_text(block):
-    return type(block) is dict and len(block) == 2 and block.get("type") == "text" and has_words(block.get("text"))
+    if type(block) is not dict or len(block) != 2 or block.get("type") != "text":
+        return False
+    return _is_string(text := block.get("text")) and has_words(text)
 
 
 def is_right(messages):

@@ -15,13 +15,14 @@ def takes_system_messages(model: str) -> bool:
     return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 8)
 
 
-def keep_or_move(message, place, log, stays, system):
-    """A plain system message as it stays, or what stands in its place. Its words go into the list `system`, if it is
-    there, for the request's `system`: nothing else has their authority. Without, they become the user's.
+def keep_or_move(message, place, log, takes, begun, system):
+    """A plain system message where the model takes it, or what stands in its place: no model does before the user has
+    begun. Its words go into the list `system`, if it is there, for the request's `system`: nothing else has their
+    authority. Without, they become the user's.
     """
     content, more = message["content"], message.keys() - {"role", "content"}
     blocks = blocks_of(content)
-    if stays and (blocks or "output_config" in more) and all(block["type"] in IN_SYSTEM for block in blocks):
+    if takes and (begun if blocks else "output_config" in more) and all(b["type"] in IN_SYSTEM for b in blocks):
         return message
     if more:
         log(f"removed {', '.join(sorted(more))} from {place}")
