@@ -75,7 +75,7 @@ def agent_steps(
         takes = takes_system_messages(model)
         request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)
         if moved:
-            request["system"] = [*blocks_of(request["system"]), *moved]
+            request["system"] = [*blocks_of(request["system"] or []), *moved]
         yield Step("request", request)
         reply = yield from _reply(client, request, stream)
 

@@ -50,11 +50,16 @@ server_ids = st.sampled_from(["srvtoolu_1", "srvtoolu_2", "call_9"])
 server = st.one_of(
     thing(type="server_tool_use", id=server_ids, name="web_search", input={}),
     thing(type="web_search_tool_result", tool_use_id=server_ids, content=st.just([])),
+    thing(type="mcp_tool_use", id=server_ids, name="find", server_name="docs", input={}),
+    thing(type="mcp_tool_result", tool_use_id=server_ids, content="found"),
 )
 odd = st.one_of(
     thing(type="document", source=thing(type="text", media_type="text/plain", data="d")),
     thing(type="image", source=thing(type="url", url="https://a.b/c.png")),
     thing(type="unknown"),
+    thing(type="reasoning", text="thought"),
+    thing(type="compaction", content="summary"),
+    thing(type="tool_addition", tool=thing(type="tool_reference", name="bash")),
     thing(type="output_text", text="word"),
     thing(text="word"),
     st.just("word"),
@@ -83,6 +88,7 @@ messages = st.builds(
     contents,
     st.sampled_from([{}, {}, {}, {"id": "msg_1"}]),
 )
+messages = st.one_of(messages, messages, thing(role="system", content="word"))
 
 
 def number(history):
@@ -117,10 +123,11 @@ histories = st.lists(messages, max_size=8).map(number)
 def right_histories(draw):
     """A conversation as the API likes it, in as many messages as one likes: turns may be cut into several messages."""
     history, count, name = [], 0, 0
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "sig"}
     for _ in range(draw(st.integers(0, 4))):
         turn = []
         if draw(st.booleans()):
-            turn.append({"type": "thinking", "thinking": "hm", "signature": "sig"})
+            turn.append(thinking)
         for _ in range(draw(st.integers(0, 2))):
             count += 1
             turn.append(
@@ -129,6 +136,14 @@ def right_histories(draw):
         asked = []
         for _ in range(draw(st.integers(0 if turn and turn[-1]["type"] == "text" else 1, 3))):
             name += 1
+            between = draw(st.sampled_from([None, None, "thinking", "pair", "text"])) if asked else None
+            if between == "thinking":
+                turn.append(thinking)
+            elif between == "pair":
+                turn += pair(f"srvtoolu_{name}")
+            elif between == "text":
+                count += 1
+                turn.append({"type": "text", "text": f"{count}:word"})
             asked.append(f"toolu_{name}")
             more = draw(st.sampled_from([{}, {"caller": {"type": "direct"}}, {"caller": None}]))
             turn.append(
@@ -151,10 +166,23 @@ def right_histories(draw):
         if not answers or draw(st.booleans()):
             count += 1
             answers.append({"type": "text", "text": f"{count}:word"})
+        if draw(st.integers(0, 4)) == 0:
+            turn[:0] = draw(
+                st.sampled_from([[{"type": "compaction", "content": "summary"}], pair(f"srvtoolu_t{len(history)}")])
+            )
         history += draw(cut("assistant", turn)) + draw(cut("user", answers))
+        for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
+            count += 1
+            history.append({"role": "system", "content": f"{count}:word"})
     if draw(st.booleans()) or not history:
         history.insert(0, {"role": "user", "content": "0:word"})
     return history
+
+
+def pair(id):
+    """A call at the API's side and its result."""
+    call = {"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}
+    return [call, {"type": "web_search_tool_result", "tool_use_id": id, "content": []}]
 
 
 @st.composite

@@ -257,3 +257,43 @@ def test_a_broken_history_is_fixed_on_the_way_out_and_left_alone_in_the_list(scr
     agent_loop(client, model, messages)
     assert messages[2] == user("Stop.")[0]
     assert messages[-1]["content"][0]["text"] == "Hello again."
+
+
+def test_a_reply_that_thinks_between_its_calls_goes_back_as_it_came(scripted, workspace):
+    thinking = {"type": "thinking", "thinking": "Both.", "signature": "c2ln"}
+    calls = [thinking, call("glob", "toolu_1", pattern="a"), thinking, call("glob", "toolu_2", pattern="b")]
+    client, model = scripted([calls, "Done."])
+    messages, requests = user(), []
+    for step in agent_steps(client, model, messages):
+        requests += [step.data] if step.kind == "request" else []
+    blocks = requests[1]["messages"][1]["content"]
+    assert [block.get("id", "thinking") for block in blocks] == ["thinking", "toolu_1", "thinking", "toolu_2"]
+    assert requests[1]["messages"] == messages[:3]
+
+
+def test_a_block_that_is_newer_than_this_course_goes_back_as_it_came(scripted, workspace):
+    new = {"type": "thought_of_2030", "data": [None, 1]}
+    client, model = scripted([[new, call("glob", pattern="*")], "Done."])
+    messages = user()
+    steps = agent_steps(client, model, messages)
+    assert [next(steps).kind for _ in range(4)] == ["request", "reply", "tool_use", "tool_result"]
+    assert next(steps).data["messages"][1]["content"][0] == new
+
+
+@pytest.mark.parametrize("system", ["Be brief.", [{"type": "text", "text": "Be brief."}]], ids=type)
+def test_a_system_message_that_the_model_does_not_take_goes_beside_the_list(scripted, workspace, system):
+    client, model = scripted(["Yes."])
+    messages = [*user(), {"role": "system", "content": "Be kind."}]
+    steps = agent_steps(client, model, messages, system=system)
+    request = next(steps).data
+    assert request["system"] == [{"type": "text", "text": words} for words in ("Be brief.", "Be kind.")]
+    assert request["messages"] == user()
+    assert kinds(steps) == ["reply", "stop"]
+
+
+def test_a_system_message_stays_where_the_model_takes_it(scripted, workspace):
+    client, _ = scripted(["Yes."])
+    messages = [*user(), {"role": "system", "content": "Be kind."}]
+    request = next(agent_steps(client, "claude-opus-4-8", messages, system="Be brief.")).data
+    assert request["system"] == "Be brief."
+    assert request["messages"] == messages

@@ -34,7 +34,7 @@ ROOMS = {
     "loop": {"calls", "dispatch", "history", "messages"},
     "lab/api": {"history"},
     "lab/understudy": {"lab/api"},
-    "lab/conversation": {"lab/api"},
+    "lab/conversation": {"history", "lab/api"},
     "lab/rooms": {"workspace"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},

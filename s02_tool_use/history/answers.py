@@ -39,7 +39,8 @@ def answer_every_call(messages: list, log: Callable[[str], object], **_: object)
         standing = [block["tool_use_id"] for block in leading]
         for blocks, calls in calls_last(turn, standing, log):
             if set(calls) <= set(standing):  # the order of parallel results is free, so it stays
-                calls = [name for name in dict.fromkeys(standing) if name in calls]
+                asked = set(calls)
+                calls = [name for name in dict.fromkeys(standing) if name in asked]
             for name in calls:
                 if name not in answers:
                     log(f"answered {name}: {CANCELLED}")

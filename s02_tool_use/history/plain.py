@@ -8,9 +8,8 @@ from .blocks import fixed
 from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, block_of, has_words, kind_name, known_fields
 from .system import keep_or_move
 
-# role -> the fields of its messages: rules R1, R8
-_KEYS = {role: {"role", "content"} for role in ("user", "assistant")}
-_KEYS["system"] = {"role", "content", "output_config", "clear_at"}
+ROLES = ("user", "assistant", "system")
+ONLY_OF_SYSTEM = ("output_config", "clear_at")  # what else a system message holds
 
 
 def plain_messages(messages, log, system_role=True, system=None, **options):
@@ -35,13 +34,14 @@ def plain_messages(messages, log, system_role=True, system=None, **options):
 
 
 def _plain(message, place, log, **options):
-    message = _known_role(message, place, log)
-    role, content = message["role"], message.get("content")
-    if not has_words(content):
-        given = [] if not content and "output_config" in message else _as_list(content, place, log)
+    role, content, more = _parts_of(message, place, log)
+    if has_words(content):
+        content = as_json(content, place, log)
+    else:
+        given = [] if not content and "output_config" in more else _as_list(content, place, log)
         blocks = [_block(block, role, place, log, **options) for block in given]
         content = [block for block in blocks if block]
-    return message | {"content": content if isinstance(content, list) else as_json(content, place, log)}
+    return {"role": role, "content": content, **more}
 
 
 def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop", **_):
@@ -65,22 +65,19 @@ def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop"
     return fixed(block, place, log, unknown)
 
 
-def _known_role(message, place, log):
-    """Rules R1, R8: a message with a role of the three, and nothing that it may not have."""
+def _parts_of(message, place, log):
+    """Rules R1, R8: a message has a role of the three, a content, and nothing that it may not have."""
     if hasattr(message, "model_dump"):  # a reply of the SDK, put into the list as it is
         message = {"role": getattr(message, "role", None), "content": getattr(message, "content", None)}
     if not isinstance(message, dict):
         raise ValueError(f'{place} is {kind_name(message)}: give a dict with "role" and "content"')
     role = message.get("role")
-    if not isinstance(role, str) or role not in _KEYS:
+    if not isinstance(role, str) or role not in ROLES:
         raise ValueError(f'{place} has the role {role!r}: give "user" or "assistant"')
-    if extra := [str(key) for key in message if key not in _KEYS[role]]:
+    more = {key: message[key] for key in ONLY_OF_SYSTEM if role == "system" and key in message}
+    if extra := [str(key) for key in message if key not in ("role", "content", *more)]:
         log(f"removed {', '.join(extra)} from {place}")
-    return {
-        key: as_json(message[key], place, log) if key != "content" else message[key]
-        for key in message
-        if key in _KEYS[role]
-    }
+    return role, message.get("content"), as_json(more, place, log)
 
 
 def _as_list(content, place, log):

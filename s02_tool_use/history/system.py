@@ -40,18 +40,18 @@ def in_their_place(messages, log):
 
     Another one moves on to the next such place. One without content, which only sets options, may stand anywhere.
     """
-    placed, waiting, late, before, moved = [], [], 0, None, False
+    placed, waiting, before = [], [], None
     for message in messages:
         if message["role"] == "system":
             (waiting if message["content"] else placed).append(message)
             continue
         if message["role"] == "assistant" and before and (before["role"] == "user" or ends_in(before, SERVER_RESULTS)):
             placed += waiting
-            waiting, late = [], 0
-        for _ in waiting[late:]:
-            log("moved a system message to the end of the user's turn that follows it")
-            moved = True
-        late = len(waiting)
+            waiting = []
         placed.append(message)
         before = message
-    return merge_neighbours(placed + waiting) if moved else placed + waiting
+    placed += waiting
+    moved = [one for one, was in zip(placed, messages, strict=True) if one is not was and one["role"] == "system"]
+    for _ in filter(lambda message: message["content"], moved):
+        log("moved a system message to the end of the user's turn that follows it")
+    return merge_neighbours(placed) if moved else placed

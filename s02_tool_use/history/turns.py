@@ -76,9 +76,12 @@ def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line:
     """Rule R4: the API reads neighbours of one role as one turn; some endpoints insist that it be one message."""
     merged = []
     said = [(index, message) for index, message in enumerate(messages) if message["content"] or len(message) > 2]
-    for (role, _), group in groupby(said, key=lambda pair: (pair[1]["role"], pair[0] * (pair[1]["role"] == "system"))):
+    for role, group in groupby(said, key=lambda pair: pair[1]["role"]):
         turn = list(group)
         (first, message), (last, _) = turn[0], turn[-1]
+        if role == "system":  # each may have options of its own
+            merged += [one for _, one in turn]
+            continue
         if first < last:
             log(JOINED.format(first, last, role))
             message = {"role": role, "content": [block for _, part in turn for block in blocks_of(part["content"])]}
@@ -93,30 +96,29 @@ def ends_in(message, kinds):
 
 
 def needs_a_word(messages):
-    """Whether the user has to speak before the model can: it said the last word, and not in a turn that is paused on a
-    tool at the API's side, which goes on by itself.
+    """Whether the user has to speak before the model can: it had the last word, and not in a turn that is paused on a
+    tool at the API's side, which goes on by itself. A system message behind it may only follow that tool's result.
     """
     last = next((message for message in reversed(messages) if message["role"] != "system"), None)
-    going_on = (
-        SERVER_SIDE if messages and last is messages[-1] else SERVER_RESULTS
-    )  # an instruction may only follow a result
-    return last is None or last["role"] == "assistant" and not ends_in(last, going_on)
+    if last is None or last["role"] == "user":
+        return last is None
+    return not ends_in(last, SERVER_SIDE if last is messages[-1] else SERVER_RESULTS)
 
 
 def close_turns(messages, log):
     """Rules K5, P14: an assistant's turn ends neither in thinking nor in a server tool whose result never came.
 
-    From the end backwards: a message that loses all its blocks vanishes, and its neighbours become one.
+    A paused turn is sent back as it is. What the API says if the user goes on with words was not seen; its docs allow
+    nothing but results there. From the end backwards: a message that loses all its blocks vanishes, and its neighbours
+    become one.
     """
     closed, finished = [], set()
     word_follows = needs_a_word(messages)  # "Continue."
     for message in reversed(messages):
         blocks = blocks_of(message["content"])
-        if message["role"] == "system":
-            pass
-        elif message["role"] == "user":
+        if message["role"] == "user":
             word_follows = word_follows or bool(blocks) and blocks[-1]["type"] != "tool_result"  # results come first
-        else:
+        elif message["role"] == "assistant":
             finished.update([block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS])
             left = [b for b in blocks if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
             if len(left) < len(blocks):

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..history.fields import block_of
 from .api.rules import FIRST_PARTY, Problem, Profile, validate
 
 # Each has a minimal list of messages written for this course, and the addresses of the reports.
@@ -20,7 +21,8 @@ REPORTED = Path(__file__).parent / "data" / "histories.json"
 def plain(value: Any) -> Any:
     """SDK objects as the JSON data that they stand for, without their empty fields; anything else as it is."""
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", exclude_none=True)
+        data = block_of(value, mode="json")
+        return data | {"content": plain(value.content)} if "role" in data else data
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -16,7 +16,7 @@ from typing_extensions import get_type_hints  # that of Python 3.10 leaves Requi
 
 from s02_tool_use import normalize_messages
 from s02_tool_use.history.fields import CALLERS, FIELDS, IN_SYSTEM, INSIDE_RESULT, SOURCES
-from s02_tool_use.history.plain import _KEYS
+from s02_tool_use.history.plain import ONLY_OF_SYSTEM
 
 
 def members(union):
@@ -62,7 +62,8 @@ def test_what_a_result_and_a_system_message_hold_is_the_sdks():
     assert by_type(tool_result_block_param.Content, beta_tool_result_block_param.Content).keys() == INSIDE_RESULT
     assert by_type(beta_system_message_param.ContentBlock).keys() == IN_SYSTEM
     for role, name in ("user", "User"), ("assistant", "Assistant"), ("system", "System"):
-        assert _KEYS[role] == get_type_hints(getattr(beta, f"Beta{name}MessageParam")).keys()
+        more = ONLY_OF_SYSTEM if role == "system" else ()
+        assert get_type_hints(getattr(beta, f"Beta{name}MessageParam")).keys() == {"role", "content", *more}
 
 
 def test_callers_and_sources_are_the_sdks():
