@@ -89,13 +89,14 @@ def calls_last(turn, standing, log):
     BerriAI/litellm#22947 and vercel/ai#13013, accepted of five models in gotgenes/pi-anthropic-auth#66.
     In other turns thinking keeps its place: after a call it begins a new piece, which becomes a message of its own.
     """
-    kinds = [block["type"] for block in turn.blocks]
-    calls = [block["id"] for block in turn.blocks if block["type"] == "tool_use"]
+    whole = turn.blocks
+    kinds = [block["type"] for block in whole]
+    calls = [block["id"] for block in whole if block["type"] == "tool_use"]
     thinks = THINKING.intersection(kinds[kinds.index("tool_use") :]) if calls else ()
     if kinds[-1] not in {"text", *THINKING} and (thinks or set(calls) <= set(standing)):
-        return [(turn.blocks, calls)]
+        return [(whole, calls)]
     pieces = [([], [])]
-    for block in turn.blocks:
+    for block in whole:
         others, calls = pieces[-1]
         if block["type"] == "tool_use":
             calls.append(block)
@@ -104,6 +105,6 @@ def calls_last(turn, standing, log):
         else:
             others.append(block)
     ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
-    if len(pieces) > 1 or ordered[0][0] != turn.blocks:
+    if len(pieces) > 1 or ordered[0][0] != whole:
         log(f"put the calls of message {turn.spots[0][1]} after what else is said in that turn")
     return ordered

@@ -112,12 +112,13 @@ def close_turns(messages, log):
     nothing but results there. From the end backwards: a message that loses all its blocks vanishes, and its neighbours
     become one.
     """
-    closed, finished = [], set()
+    closed, finished, answered = [], set(), False
     word_follows = needs_a_word(messages)  # "Continue."
     for message in reversed(messages):
         blocks = blocks_of(message["content"])
         if message["role"] == "user":
-            word_follows = word_follows or bool(blocks) and blocks[-1]["type"] != "tool_result"  # results come first
+            words = bool(blocks) and blocks[-1]["type"] != "tool_result"  # results come first
+            word_follows, answered = words or word_follows and not answered, False
         elif message["role"] == "assistant":
             finished.update([block["tool_use_id"] for block in blocks if block["type"] in SERVER_RESULTS])
             left = [b for b in blocks if b["type"] != "server_tool_use" or b["id"] in finished or not word_follows]
@@ -127,6 +128,6 @@ def close_turns(messages, log):
                 log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
             if len(left) < len(blocks):
                 message = {"role": "assistant", "content": left}
-            word_follows = word_follows and not left
+            answered = answered or bool(left)
         closed.append(message)
     return merge_neighbours(closed[::-1]) if any(not message["content"] for message in closed) else closed[::-1]

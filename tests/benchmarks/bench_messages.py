@@ -33,7 +33,9 @@ def plain(count, text):
 
 
 def loop(count, text):
-    """The same as the loop makes it: replies with thinking, calls with `caller`, results in blocks or with is_error."""
+    """The same as the loop makes it: replies with thinking, also between calls with `caller`, results in blocks or with
+    is_error.
+    """
     messages = []
     for n in range(count // 6):
         thinking = {"type": "thinking", "thinking": text, "signature": "EqoBCkgIARABGAIiQL2UkmVt" * 8}
@@ -45,7 +47,7 @@ def loop(count, text):
         first, second, third = ({"type": "tool_result", "tool_use_id": call["id"]} for call in calls)
         messages += [
             {"role": "user", "content": text},
-            {"role": "assistant", "content": [thinking, {"type": "text", "text": text}, *calls[:2]]},
+            {"role": "assistant", "content": [thinking, {"type": "text", "text": text}, calls[0], thinking, calls[1]]},
             {
                 "role": "user",
                 "content": [
