@@ -44,7 +44,7 @@ def fixed(block, place, log, unknown="drop"):
 
 def fix_text(block, place, log):
     """C2, C3: a text has something to read. White space beside a call is disputed: refused in
-    anthropics/claude-code#23440, accepted of claude-haiku-4-5 in llm-anthropic's recorded tests. None is right for all.
+    anthropics/claude-code#23440, accepted of Haiku 4.5 in llm-anthropic's recorded tests. None is right for all.
     """
     text = block.get("text")
     if isinstance(text, (int, float)) and not isinstance(text, bool):

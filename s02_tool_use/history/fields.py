@@ -30,7 +30,7 @@ TYPES: dict[str, dict[str, Any]] = {
     "tool_removal": _ANY | {"tool": dict},
     # Tools that run at the API's side, or that it calls: call and result both stand in the assistant's turn.
     "mcp_tool_listing": {"type": str, "mcp_server_name": str, "tools": list},
-    "mcp_tool_use": _ANY | {"id": object, "name": object, "input": object, "server_name": str},
+    "mcp_tool_use": _ANY | {"id": str, "name": object, "input": object, "server_name": str},
     "mcp_tool_result": _ANY | {"tool_use_id": str, "content": str | list | None, "is_error": bool | None},
     "server_tool_use": _CALL,
     "advisor_tool_result": _SERVER_RESULT,

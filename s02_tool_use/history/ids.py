@@ -39,7 +39,7 @@ def unique_ids(messages, log):
     A result belongs to the nearest call before it that still waits, so each of two namesakes gets its own. Where a turn
     answers all that wait together, their order tells which is whose, placeholders too. Changes the blocks. Whether an
     id may be used again in a later turn is disputed: refused in NVIDIA-NeMo/Switchyard#502 and brainlid/langchain#619,
-    accepted of claude-sonnet-4-5 in pydantic-ai's recorded tests. An id of its own is right for all.
+    accepted of Sonnet 4.5 in pydantic-ai's recorded tests. An id of its own is right for all.
     """
     blocks = all_blocks(messages)
     ids = [block["id"] for block in blocks if block["type"] == "tool_use"]

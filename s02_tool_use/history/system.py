@@ -9,10 +9,15 @@ from .fields import IN_SYSTEM, SERVER_RESULTS
 from .turns import blocks_of, ends_in, merge_neighbours
 
 
+def version_of(model: str) -> tuple[int, int] | None:
+    """(4, 8) for one of Anthropic's models of that version, whoever serves it. None for all other names."""
+    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
 def takes_system_messages(model: str) -> bool:
     """Whether a model takes them in the list: Anthropic's do from 4.8 on (Opus 4.8, Fable 5, Sonnet 5)."""
-    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model)
-    return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 8)
+    return (version_of(model) or (0, 0)) >= (4, 8)
 
 
 def keep_or_move(message, place, log, takes, begun, system):

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Collection
-from typing import Any
+
+from ...history.system import version_of
 
 VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")  # of the API
 
@@ -68,33 +69,6 @@ def lacking(betas: Collection[str] | None) -> frozenset[str]:
         return frozenset({"scope"})
     families = {re.sub(r"-\d{4}-\d\d-\d\d$", "", beta) for beta in betas}
     return NEED_A_BETA - {name for family in families for name in BRINGS.get(family, "").split()}
-
-
-# The blocks among them, as history/fields.py has the others.
-_ANY = {"type": str, "cache_control": object}
-BETA_BLOCKS: dict[str, dict[str, Any]] = {
-    "advisor_tool_result": _ANY | {"tool_use_id": str, "content": dict | list},
-    "compaction": _ANY
-    | dict.fromkeys(("content", "encrypted_content", "signature"), str | None)
-    | {"tool_changes": list | None},
-    "fallback": {"type": str, "from": dict, "to": dict, "trigger": object},
-    "mcp_tool_listing": {"type": str, "mcp_server_name": str, "tools": list},
-    "mcp_tool_result": _ANY | {"tool_use_id": str, "content": str | list | None, "is_error": bool | None},
-    "mcp_tool_use": _ANY | {"id": str, "name": object, "input": object, "server_name": str},
-    "tool_addition": _ANY | {"tool": dict},
-    "tool_removal": _ANY | {"tool": dict},
-}
-
-
-def version_of(model: str) -> tuple[int, int] | None:
-    """(4, 8) for one of Anthropic's models of that version, whoever serves it. None for all other names."""
-    found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model)
-    return (int(found[1]), int(found[2] or 0)) if found else None
-
-
-def takes_system_messages(model: str) -> bool:
-    """Whether messages may have the role "system"."""
-    return (version_of(model) or (0, 0)) >= (4, 8)
 
 
 def effort_levels(model: str) -> list[str]:

@@ -14,15 +14,13 @@ from itertools import dropwhile, pairwise, takewhile
 from operator import not_
 from typing import Any
 
-from ...history.fields import HOME, SERVER_RESULTS, THINKING
-from .allowed import BETAS, VERSIONS, effort_levels, lacking, version_of
+from ...history.fields import HOME, SERVER_CALLS, SERVER_RESULTS, THINKING
+from ...history.system import version_of
+from .allowed import BETAS, VERSIONS, effort_levels, lacking
 from .pictures import check_picture
 from .rules_table import RULES, WORDS
 from .wire import ERROR_TYPES
 
-SERVER_RESULTS = SERVER_RESULTS | {"advisor_tool_result", "mcp_tool_result"}
-SERVER_CALLS = {"server_tool_use", "mcp_tool_use"}
-OWN = HOME | dict.fromkeys(SERVER_CALLS | SERVER_RESULTS | {"fallback"}, "assistant")  # the blocks that one side sends
 __all__ = ["FIRST_PARTY", "RULES", "STRICT", "Problem", "Profile", "validate"]
 
 
@@ -105,6 +103,8 @@ class Conversation:
         self.turns: list[tuple[str, list]] = []
         self.starts: list[int] = []
         for i, message in enumerate(self.messages):
+            if message["role"] == "system" and message["content"] == []:
+                continue  # it only sets options, and may stand anywhere
             if not (profile.combine and self.turns and self.turns[-1][0] == message["role"]):
                 self.turns.append((message["role"], []))
                 self.starts.append(i)
@@ -277,9 +277,9 @@ def right_role(conversation: Conversation) -> Found:
     today = conversation.profile.version >= "2026-10-21"
     for i, j, block in conversation.spots:
         role, kind = conversation.messages[i]["role"], block["type"]
-        if OWN.get(kind, role) != role and (today or kind != "document"):
+        if HOME.get(kind, role) != role and (today or kind != "document"):
             rule = "C11" if kind == "document" else "P11"
-            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{OWN[kind]}` messages", i, j
+            yield rule, f"messages.{i}: `{kind}` blocks can only be in `{HOME[kind]}` messages", i, j
         if today and role == "user" and kind == "text" and block.get("citations"):
             yield "C11", f"messages.{i}.content.{j}.text.citations: Extra inputs are not permitted"
 
@@ -302,8 +302,8 @@ def own_id(conversation: Conversation) -> Found:
 
 
 def answered_at_once(conversation: Conversation) -> Found:
-    """P1 to P4. An assistant's turn with calls ends in one, and all are answered, in any order, by the results that
-    begin the user's. Thinking may stand between calls, as models send it; that text may is disputed.
+    """P1 to P4. An assistant's turn with calls does not end in words, and all are answered, in any order, by the
+    results that begin the user's. Thinking may stand between calls, as models send it; that text may is disputed.
     P5, P6. A result answers a call of the turn before, and no call has two results.
     """
     nobody: tuple[str, list] = ("", [])
@@ -312,7 +312,8 @@ def answered_at_once(conversation: Conversation) -> Found:
         results = [(i, j, block["tool_use_id"]) for i, j, block in after if block["type"] == "tool_result"]
         if one == "assistant" and calls:
             first = takewhile(lambda spot: spot[2]["type"] == "tool_result", after if two == "user" else ())
-            answered = {block["tool_use_id"] for _, _, block in first if before[-1][2]["type"] == "tool_use"}
+            closed = before[-1][2]["type"] in {"text", *THINKING}
+            answered = {block["tool_use_id"] for _, _, block in first if not closed}
             if waiting := [call for call in calls if call[2] not in answered]:
                 i, j, _ = waiting[0]
                 yield "P1", WORDS["P1"].format(i, ", ".join(name for _, _, name in waiting)), i, j

@@ -15,8 +15,8 @@ from pydantic_core import PydanticCustomError as Refusal
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as core
 
-from ...history.fields import CALLERS, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES, TYPES
-from .allowed import BETA_BLOCKS, takes_system_messages, version_of
+from ...history.fields import CALLERS, IN_SYSTEM, INSIDE_RESULT, ONLY_INSIDE_RESULT, SERVER_RESULTS, SOURCES, TYPES
+from ...history.system import takes_system_messages, version_of
 from .rules_table import RULES, WORDS
 from .schemas import is_closed, is_json_schema
 
@@ -76,9 +76,6 @@ def checked(schema: Any, rule: str, is_right: Callable, *, words: str = "", firs
 
 # ---- blocks
 
-TYPES = TYPES | BETA_BLOCKS
-DIRECTIVES = ("text", "tool_addition", "tool_removal")  # what a system message holds
-
 
 def _source(kind):
     ways = {way: {name: needed(TEXT) for name in sorted(fields - {"type"})} for way, fields in SOURCES[kind].items()}
@@ -109,7 +106,7 @@ BLOCKS: dict[str, dict] = {
     "tool_use": {"id": needed(CALL_ID, "P8"), **CALL},
     "tool_result": {"tool_use_id": needed(CALL_ID, "P12")},
     "server_tool_use": {"id": needed(SERVER_ID, "P14"), **CALL},
-    **dict.fromkeys(SERVER_RESULTS | {"advisor_tool_result"}, {"tool_use_id": needed(SERVER_ID, "P14")}),
+    **dict.fromkeys(SERVER_RESULTS, {"tool_use_id": needed(SERVER_ID, "P14")}),
     "mcp_tool_use": CALL,
     "mcp_tool_result": {},
     "image": {"source": needed(_source("image"), "C10")},
@@ -252,7 +249,7 @@ def _messages():
     blocks = {kind: _block(kind) for kind in TYPES.keys() - ONLY_INSIDE_RESULT}
     blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
     said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
-    directives = items(tagged({kind: blocks[kind] for kind in DIRECTIVES}, "C4", tag_rule="R3"))
+    directives = items(tagged({kind: blocks[kind] for kind in IN_SYSTEM}, "C4", tag_rule="R3"))
     system = {"content": needed(either(directives, TEXT), "R8"), "output_config": optional(), "clear_at": optional()}
     roles = {"user": said, "assistant": said, "system": system}
     messages = checked(items(tagged(roles, "R8", tag="role", tag_rule="R1")), "T6", bool)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ... import loop, messages
 from ...history.answers import cancelled
+from ...history.system import takes_system_messages
 from .. import conversation
 
 KINDS = {  # what has just happened
@@ -79,7 +80,8 @@ def request_stages(request, history, **turn):
     yield Stage("built", says, history, {**request, "messages": history}, **turn)
     sent, repairs = history, []
     try:
-        sent = messages.normalize_messages(history, repairs=repairs)
+        takes = takes_system_messages(str(request.get("model")))
+        sent = messages.normalize_messages(history, repairs=repairs, unknown="keep", system_role=takes, system=[])
     except ValueError as error:  # what nobody can fix
         repairs = [f"nothing, {error}"]
     says = "Repaired: " + "; ".join(repairs) + "." if repairs else "Nothing to repair: the list goes out as it is."

@@ -4,12 +4,10 @@ import base64
 import json
 import re
 
-import anthropic.types as sdk
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from s02_tool_use.history import fields
 from s02_tool_use.lab.api.allowed import version_of
 from s02_tool_use.lab.api.rules import FIRST_PARTY, RULES, STRICT, Problem, Profile, validate
 
@@ -864,30 +862,6 @@ def test_rules_say_where_their_words_were_seen():
     assert not RULES["C11"].quoted
     assert [name for name, rule in RULES.items() if rule.disputed] == ["C3", "P1", "P7"]
     assert isinstance(validate(ask(model=None)), Problem)
-
-
-def test_the_table_of_fields_is_the_sdks():
-    names = {
-        "text": sdk.TextBlockParam,
-        "image": sdk.ImageBlockParam,
-        "document": sdk.DocumentBlockParam,
-        "search_result": sdk.SearchResultBlockParam,
-        "container_upload": sdk.ContainerUploadBlockParam,
-        "thinking": sdk.ThinkingBlockParam,
-        "redacted_thinking": sdk.RedactedThinkingBlockParam,
-        "tool_use": sdk.ToolUseBlockParam,
-        "tool_result": sdk.ToolResultBlockParam,
-        "tool_reference": sdk.ToolReferenceBlockParam,
-        "browser_state": sdk.BrowserStateBlockParam,
-        "server_tool_use": sdk.ServerToolUseBlockParam,
-        "web_search_tool_result": sdk.WebSearchToolResultBlockParam,
-        "web_fetch_tool_result": sdk.WebFetchToolResultBlockParam,
-        "code_execution_tool_result": sdk.CodeExecutionToolResultBlockParam,
-        "bash_code_execution_tool_result": sdk.BashCodeExecutionToolResultBlockParam,
-        "text_editor_code_execution_tool_result": sdk.TextEditorCodeExecutionToolResultBlockParam,
-        "tool_search_tool_result": sdk.ToolSearchToolResultBlockParam,
-    }
-    assert {name: set(block.__annotations__) for name, block in names.items()} == fields.FIELDS
 
 
 # ---- anything at all
