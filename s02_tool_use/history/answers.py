@@ -30,17 +30,12 @@ def answer_every_call(messages: list, log: Callable[[str], object], **_: object)
     answers = one_answer_each(turns, log)
     answered = []
     for turn, following in zip_longest(turns, turns[1:]):
-        if turn.spots and turn.spots[0][1] != turn.spots[-1][1]:
-            log(JOINED.format(turn.spots[0][1], turn.spots[-1][1], turn.role))
+        if turn.first < turn.last:
+            log(JOINED.format(turn.first, turn.last, turn.role))
         if turn.role != "assistant":
             answered += [turn.message([b for b in turn.blocks if b["type"] != "tool_result"]), *turn.after]
             continue
-        leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks if following else ())
-        standing = [block["tool_use_id"] for block in leading]
-        for blocks, calls in calls_last(turn, standing, log):
-            if set(calls) <= set(standing):  # the order of parallel results is free, so it stays
-                asked = set(calls)
-                calls = [name for name in dict.fromkeys(standing) if name in asked]
+        for blocks, calls in calls_last(turn, following, log):
             for name in calls:
                 if name not in answers:
                     log(f"answered {name}: {CANCELLED}")
@@ -81,20 +76,22 @@ def one_answer_each(turns, log):
     return {name: block for name, (block, _, _) in best.items()}
 
 
-def calls_last(turn, standing, log):
-    """Rule P3: an assistant's turn as [(blocks, ids of its calls)], in which text goes before the calls.
+def calls_last(turn, following, log):
+    """Rule P3: an assistant's turn as [(blocks, ids of the calls, in the order of their results)]: text before calls.
 
-    A turn that is answered at once, by the results `standing` behind it, stays as it is, unless words end it: models do
+    A turn that is answered at once, by what begins the following one, stays as it is, unless words end it: models do
     think between two calls, and in any other order that is refused. Text between calls is disputed: refused in
     BerriAI/litellm#22947 and vercel/ai#13013, accepted of five models in gotgenes/pi-anthropic-auth#66.
     In other turns thinking keeps its place: after a call it begins a new piece, which becomes a message of its own.
     """
+    leading = takewhile(lambda block: block["type"] == "tool_result", following.blocks if following else ())
+    standing = dict.fromkeys(block["tool_use_id"] for block in leading)
     whole = turn.blocks
     kinds = [block["type"] for block in whole]
     calls = [block["id"] for block in whole if block["type"] == "tool_use"]
     thinks = THINKING.intersection(kinds[kinds.index("tool_use") :]) if calls else ()
-    if kinds[-1] not in {"text", *THINKING} and (thinks or set(calls) <= set(standing)):
-        return [(whole, calls)]
+    if kinds[-1] not in {"text", *THINKING} and (thinks or standing.keys() >= set(calls)):
+        return [(whole, in_order(calls, standing))]
     pieces = [([], [])]
     for block in whole:
         others, calls = pieces[-1]
@@ -104,7 +101,13 @@ def calls_last(turn, standing, log):
             pieces.append(([block], []))
         else:
             others.append(block)
-    ordered = [(others + calls, [call["id"] for call in calls]) for others, calls in pieces]
+    ordered = [(others + calls, in_order([call["id"] for call in calls], standing)) for others, calls in pieces]
     if len(pieces) > 1 or ordered[0][0] != whole:
-        log(f"put the calls of message {turn.spots[0][1]} after what else is said in that turn")
+        log(f"put the calls of message {turn.first} after what else is said in that turn")
     return ordered
+
+
+def in_order(calls, standing):
+    """The calls in the order of the results that stand there, if all do: the order of parallel results is free."""
+    asked = set(calls)
+    return [name for name in standing if name in asked] if asked <= standing.keys() else calls

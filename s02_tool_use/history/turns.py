@@ -20,6 +20,14 @@ class Turn(NamedTuple):
     def blocks(self):
         return [block for block, _ in self.spots]
 
+    @property
+    def first(self):
+        return self.spots[0][1] if self.spots else 0
+
+    @property
+    def last(self):
+        return self.spots[-1][1] if self.spots else 0
+
     def message(self, blocks):
         """A message of some of the turn's blocks."""
         whole = self.text is not None and len(blocks) == len(self.spots) == 1
