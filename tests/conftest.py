@@ -17,7 +17,7 @@ settings.load_profile("hermetic")
 
 
 def _leaks():
-    ours = ("API_KEY", "BASE_URL", "MODEL_ID")
+    ours = ("API_KEY", "BASE_URL", "MODEL_ID", "MAX_TOKENS")
     return [name for name in os.environ if name in ours or name.startswith(("ANTHROPIC_", "CLAUDE_", "S02_"))]
 
 

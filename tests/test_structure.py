@@ -38,8 +38,7 @@ ROOMS = {
     "lab/rooms": {"workspace"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},
-    "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop"}
-    | {"lab/api", "lab/client", "lab/conversation"},
+    "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages"}

@@ -8,7 +8,7 @@ from .. import lazily
 _HOMES = {
     "api": ["RULES", "STRICT"],
     "check": [],  # used as check.NAME(your_function)
-    "client": ["connect", "departures"],
+    "client": ["connect", "departures", "text_of", "with_call"],
     "conversation": ["api_says", "histories", "problem_of"],
     "rooms": ["escape_room", "fresh_workspace"],
     "show": ["show_diff", "show_messages", "show_source", "show_table"],

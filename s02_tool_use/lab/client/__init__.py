@@ -2,4 +2,9 @@
 
 from ... import lazily
 
-__all__, __getattr__ = lazily(__name__, {"endpoint": ["connect", "departures"], "settings": ["SettingsError"]})
+_HOMES = {
+    "endpoint": ["connect", "departures"],
+    "replies": ["text_of", "with_call"],
+    "settings": ["SettingsError"],
+}
+__all__, __getattr__ = lazily(__name__, _HOMES)

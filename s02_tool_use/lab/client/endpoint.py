@@ -16,13 +16,13 @@ from ...calls.secrets import cut
 from ..api.server import Server
 from ..understudy import Scripted, Understudy
 from . import settings
+from .faults import explain
+from .live import OF_A_BODY, Live
 from .recording import Recorder, RecordingError
 from .replay import Replay
 
 if TYPE_CHECKING:
     import anthropic
-
-OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
 
 _server: Server | None = None  # one for the whole process: connecting again opens no second port
 
@@ -48,13 +48,14 @@ def connect(
     for option, given in (("record=", record), ("a script", script)):
         if replay is not None and given is not None:
             raise RecordingError(f"Give {option} or replay=, not both: a replay answers from its file.")
-    watcher: Recorder | Replay | None = None
+    watchers: list[Live | Recorder | Replay] = []  # of what goes through the HTTP client, from the network to the SDK
     options, note = settings.in_force(offline or script is not None or replay is not None)
     if options:
-        model, by = options.pop("model"), "endpoint"
+        model, by, most = options.pop("model"), "endpoint", int(options.pop("max_tokens", 0))
         said = f"Live: {model} at {settings.host_of(options['base_url'])} answers ({note})."
+        watchers = [Live(model, most)]
     elif replay is not None:
-        watcher = Replay(replay)
+        watchers = [watcher := Replay(replay)]
         options, model, said = _offline(watcher), watcher.name, watcher.said
     elif script is not None:
         options, model, by = _offline(Scripted(script)), Scripted.name, "script"
@@ -63,9 +64,9 @@ def connect(
         options, model, by = _offline(Understudy()), Understudy.name, "rules"
         said = f"Offline: no language model answers here, rules do. {note}".strip()
     if record is not None:
-        watcher = Recorder(record, model, by)
-        said += f" {watcher.said}"
-    client = _client(watcher, **options)
+        watchers.insert(0, recorder := Recorder(record, model, by))
+        said += f" {recorder.said}"
+    client = _client(watchers, **options)
     print(cut(said))
     return client, model
 
@@ -90,16 +91,18 @@ def _offline(answerer):
     return {"base_url": _server.url, "api_key": _server.add(answerer), "max_retries": 0, "verify": plain}
 
 
-def _client(watcher, verify=True, **options):
-    """The client; `watcher`, a Recorder or a Replay, sees what goes through its HTTP client."""
+def _client(watchers, verify=True, **options):
+    """The client; each of `watchers` stands before what goes through its HTTP client."""
     import anthropic
 
     logging.getLogger("anthropic._base_client").addFilter(_cut_log)
     # No proxy may catch what stays on this machine.
     http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]), verify=verify)
-    if watcher is not None:
+    for watcher in watchers:
         http_client.send = partial(watcher.send, http_client.send)
     http_client.send = partial(_send_without_keys, http_client.send)
+    # What no page catches is one sentence below its cell: IPython asks for this.
+    anthropic.APIError._render_traceback_ = lambda error: [explain(error)]  # type: ignore[attr-defined]
     client = anthropic.Anthropic(**options, http_client=http_client)
     weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
     return client

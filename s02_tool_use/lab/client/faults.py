@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...calls.secrets import cut, held
-from .settings import host_of
+from .settings import host_of, is_local
 
 # By HTTP status. {said} is the endpoint's own message, {wait} how long to wait.
 SENTENCES = {
@@ -22,6 +22,7 @@ SENTENCES = {
     429: "Too many requests: {said} (429). {wait}",
     529: "The endpoint is overloaded: {said} (529). {wait}",
 }
+NO_MESSAGE = "no_message"  # the type of an error of ours: the reply was in no form that we know (live.py)
 OTHER = "The endpoint failed: {said} ({status}). {wait}"
 
 # How a class of the SDK, or of the HTTP library under it, names a connection that did not work.
@@ -29,15 +30,26 @@ _SILENT = {"APITimeoutError", "ConnectTimeout", "ReadTimeout"}
 _BROKEN = {"RemoteProtocolError", "ReadError", "WriteError", "CloseError", "ProtocolError"}
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, or the notebook's Stop, as one sentence that says all: a cell shows it without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:  # asked by IPython
+        return [str(self)]
+
+
 def explain(error: BaseException, client: Any = None) -> str:
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
     causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
     names = {cls.__name__ for one in causes for cls in type(one).__mro__}
-    status, said = getattr(error, "status_code", None), _said(error)
+    status, (kind, said) = getattr(error, "status_code", None), _said(error)
     seconds = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
     wait = f"{seconds} seconds" if seconds.isdecimal() and seconds != "0" else "a moment"
     wait = f"Wait {wait}, then send it again."
-    at = f" at {host_of(client.base_url)}" if hasattr(client, "base_url") else ""
+    url = getattr(client, "base_url", None) or getattr(getattr(error, "request", None), "url", "")
+    at = f" at {host_of(url)}" if url else ""
+    strange = isinstance(error, (AttributeError, ValueError, TypeError)) or "APIResponseValidationError" in names
+    if strange or kind == NO_MESSAGE:
+        return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check BASE_URL in .env."
     if status == 200:  # the error came in the middle of a stream
         return f"The answer broke off: {said}. {wait}"
     if isinstance(status, int):
@@ -47,18 +59,21 @@ def explain(error: BaseException, client: Any = None) -> str:
     if names & _BROKEN:
         return f"The answer broke off: the connection{at} was closed in the middle. {wait}"
     if "APIConnectionError" in names:
-        return f"No connection to the endpoint{at}. Check the network, and BASE_URL in .env."
-    if isinstance(error, (AttributeError, ValueError, TypeError)) or "APIResponseValidationError" in names:
-        return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check BASE_URL in .env."
+        todo = "Start the server there, or check" if is_local(str(url)) else "Check the network, and"
+        return f"No connection to the endpoint{at}. {todo} BASE_URL in .env."
     return f"The request failed: {type(error).__name__}: {said}."
 
 
 def _said(error):
+    """(the type that the endpoint gives its error, what it says of it), in whatever form it says it."""
     body = getattr(error, "body", None)
-    inner = body.get("error") if isinstance(body, dict) else None
-    said = inner.get("message") if isinstance(inner, dict) else None
-    text = printable(str(said or error)).strip().rstrip(".")
-    return shorten(text.split("\n")[0], 300)
+    inner = body.get("error") or body if isinstance(body, dict) else body
+    about = inner if isinstance(inner, dict) else {}
+    text = str(about.get("message") or about.get("detail") or (inner if isinstance(inner, str) else error)).strip()
+    if text.startswith("<"):
+        title = re.search(r"(?is)<title[^>]*>(.*?)</title>", text)
+        text = f"it sends a web page, {title[1].strip()}" if title else "it sends a web page"
+    return about.get("type"), shorten(printable(text).strip().rstrip(".").split("\n")[0], 300)
 
 
 # Control characters become their own pictures, so that they are seen and change nothing.

@@ -16,6 +16,7 @@ NAMES = {
     "model": ("MODEL_ID", "ANTHROPIC_MODEL"),
     "api_key": ("API_KEY", "ANTHROPIC_API_KEY"),
     "auth_token": ("ANTHROPIC_AUTH_TOKEN",),
+    "max_tokens": ("MAX_TOKENS",),
 }
 SECRETS = ("api_key", "auth_token")  # the first of them that is set is sent, and no other
 STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
@@ -56,8 +57,9 @@ def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
         if found.get("api_key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
             note = f"{found.pop('api_key')[0]} in {where} is still the placeholder: put your key there for a real one."
         if found.keys() & {*SECRETS, "base_url"}:
-            model = _found(file).get("model")  # no secret: .env may name the model for a key of the environment
-            return _checked(found | ({"model": model} if model else {}), where)
+            # No secrets: .env may name the model for a key of the environment.
+            more = {role: setting for role, setting in _found(file).items() if role in ("model", "max_tokens")}
+            return _checked(found | more, where)
     return {}, note
 
 
@@ -130,6 +132,8 @@ def _what_is_wrong(role, value):
         return "has quotation marks around it: remove them."
     if is_secret and (not value.isascii() or not value.isprintable() or " " in value):
         return "has a character that no key has: copy it again."
+    if role == "max_tokens" and not (value.isdecimal() and int(value)):
+        return "must be a whole number, 1 or more, or empty."
     return _what_is_wrong_with_address(value) if role == "base_url" else ""
 
 

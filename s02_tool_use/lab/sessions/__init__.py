@@ -2,4 +2,4 @@
 
 from ... import lazily
 
-__all__, __getattr__ = lazily(__name__, {"progress": ["Progress"], "run": ["Run"], "session": ["Session"]})
+__all__, __getattr__ = lazily(__name__, {"run": ["Run"], "session": ["Session"]})

@@ -11,16 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...workspace import within
+from ..client.faults import Stopped
 
 PAUSE_SECONDS = 0.1  # in which most of what looks whether it should stop has seen it
 GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
-
-
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C, or the notebook's Stop, as one sentence that says all: a cell shows it without a traceback."""
-
-    def _render_traceback_(self) -> list[str]:  # asked by IPython
-        return [str(self)]
 
 
 class Job:

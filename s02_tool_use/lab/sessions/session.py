@@ -15,8 +15,8 @@ from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import departures
+from ..client.progress import Progress
 from .job import Job, Stopped
-from .progress import Progress
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from s02_tool_use import agent_steps
-from s02_tool_use.lab.sessions import progress
+from s02_tool_use.lab.client import progress
 from s02_tool_use.lab.sessions.session import Session
 
 

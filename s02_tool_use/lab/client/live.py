@@ -1,0 +1,204 @@
+"""Between the SDK and a live endpoint, which may be slow, small or strange.
+
+Each message is asked for as a stream, so that its tokens are counted as they come and Stop is heard between two of
+them; who wants it in one piece gets it so. A cell that waits says how long and how many. No reply is longer than
+MAX_TOKENS. What is no reply of the Messages API becomes an error that says so.
+"""
+
+import contextlib
+import contextvars
+import itertools
+import json
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from ..api.wire import stream_events
+from .faults import NO_MESSAGE, Stopped, printable
+from .progress import Progress
+from .recording import PIECES, parsed
+from .replay import message_of
+
+OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
+QUIET_SECONDS, EVERY_SECONDS = 2.0, 1.0  # before a cell says anything, and between two looks
+
+
+class UsageWarning(UserWarning):
+    """An endpoint does not count tokens. Shown once for each client."""
+
+
+class Live:
+    """What stands before the HTTP client of a live endpoint. `most`: the most tokens of a reply; 0 is no limit."""
+
+    def __init__(self, model: str, most: int = 0):
+        self.model, self.most, self._warned = model, most, False
+
+    def attach(self, http_client: Any) -> None:
+        """Stand before `send` of this httpx2 client."""
+        import httpx2
+
+        send = http_client.send
+
+        def send_live(request, *, stream=False, **options):
+            body = parsed(request.read())
+            if not request.url.path.endswith("/v1/messages") or not isinstance(body, dict):
+                return send(request, stream=stream, **options)
+
+            def answer(status, **body):
+                return httpx2.Response(status, headers=_others(response.headers), request=request, **body)
+
+            with _stop_in_one_sentence(), contextlib.ExitStack() as ends:
+                waiting = ends.enter_context(Waiting(self.model))
+                request = self._as_stream(request, body)
+                response = send(request, stream=True, **options)
+                ends.callback(response.close)
+                if not response.is_success:
+                    response.read()
+                    return response
+                events = self._events(response, waiting)
+                first = next(events, None)
+                if first is None:
+                    return _no_message(answer, response)
+                events = itertools.chain([first], events)
+                if stream:
+                    return answer(200, stream=_stream(events, ends.pop_all()))
+                try:
+                    status, message = message_of(events)
+                except (LookupError, NameError, TypeError, AttributeError):  # events that do not fit each other
+                    return _no_message(answer, response)
+                if status is None:
+                    raise httpx2.RemoteProtocolError("the stream had no end")
+                return answer(status, json=message)
+
+        http_client.send = send_live
+
+    def _as_stream(self, request, body):
+        import httpx2
+
+        most = body.get("max_tokens")
+        body = {**body, "stream": True} | ({"max_tokens": min(most, self.most)} if self.most and most else {})
+        made = {"headers": _others(request.headers), "json": body, "extensions": request.extensions}
+        return httpx2.Request(request.method, request.url, **made)
+
+    def _events(self, response, waiting) -> Iterator[dict]:
+        """The events of a stream, or of a message that came in one piece all the same. None if it is neither."""
+        told: Iterator[Any] = iter(())
+        if "text/event-stream" in response.headers.get("content-type", ""):
+            told = (parsed(line[5:]) for line in response.iter_lines() if line.startswith("data:"))
+        else:
+            body = parsed(response.read())
+            if isinstance(body, dict) and isinstance(body.get("content"), list):
+                told = (event for _, event in stream_events(self._counted(body, 0)))
+        for event in told:
+            if isinstance(event, dict) and isinstance(event.get("type"), str):
+                waiting.tell(event)
+                if event["type"] == "message_start":
+                    event = {**event, "message": self._counted(event.get("message") or {}, 0)}
+                elif event["type"] == "message_delta":
+                    event = self._counted(event, waiting.progress.tokens)
+                yield event
+
+    def _counted(self, holder, written):
+        """`holder` with a usage that can be added up, whatever is missing in its own."""
+        usage = {name: number for name, number in (holder.get("usage") or {}).items() if number is not None}
+        if not usage and not self._warned:
+            self._warned = True
+            said = "This endpoint does not say how many tokens it reads and writes: what it writes is estimated."
+            warnings.warn_explicit(said, UsageWarning, f"<{self.model}>", 1)
+        reads = {} if holder.get("type") == "message_delta" else {"input_tokens": 0}
+        return {**holder, "usage": reads | {"output_tokens": written} | usage}
+
+
+class Waiting:
+    """A line below the cell that waits: how long, and how many tokens there are. It goes when the waiting is over.
+
+    Nothing is shown for a reply that comes soon, nor outside a cell: a widget or a terminal shows its own.
+    """
+
+    def __init__(self, model: str):
+        self.progress = Progress()
+        self._model, self._over, self._handle = model, threading.Event(), None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> "Waiting":
+        if _in_a_cell():
+            context = contextvars.copy_context()  # where the kernel keeps which cell it is
+            self._thread = threading.Thread(target=context.run, args=(self._tick,), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread:
+            self._thread.join()
+        if self._handle:
+            self._show("")
+
+    def tell(self, event: dict) -> None:
+        """Count what an event of the stream brings."""
+        delta = event.get("delta")
+        for key in PIECES.intersection(delta if isinstance(delta, dict) else ()):
+            self.progress.tell("delta", str(delta[key]))
+
+    def _tick(self):
+        wait = QUIET_SECONDS
+        while not self._over.wait(wait):
+            self._show(f"{self._model} is at work: {self.progress}. The Stop button ends it.")
+            wait = EVERY_SECONDS
+
+    def _show(self, text):
+        from IPython.display import display
+
+        shown = {"text/plain": printable(text)}
+        if self._handle:
+            self._handle.update(shown, raw=True)
+        else:
+            self._handle = display(shown, raw=True, display_id=True)
+
+
+def _in_a_cell():
+    """Whether this is the thread that runs a cell of a notebook, and a cell is what it runs."""
+    kernel: Any = getattr(sys.modules["IPython"].get_ipython(), "kernel", None) if "IPython" in sys.modules else None
+    if kernel is None or threading.current_thread() is not threading.main_thread():
+        return False
+    return kernel.get_parent().get("header", {}).get("msg_type") == "execute_request"
+
+
+@contextlib.contextmanager
+def _stop_in_one_sentence():
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped("Stopped. Nothing of this reply is kept.") from None
+
+
+def _stream(events, ends):
+    """The events as a stream of an httpx2 response, which closes `ends`."""
+    import httpx2
+
+    class Stream(httpx2.SyncByteStream):
+        def __iter__(self):
+            with _stop_in_one_sentence():
+                for event in events:
+                    yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+        def close(self):
+            ends.close()
+
+    return Stream()
+
+
+def _others(headers):
+    """The headers that fit a body of another form too."""
+    return [pair for pair in headers.multi_items() if pair[0].lower() not in (*OF_A_BODY, "content-type")]
+
+
+def _no_message(answer, response):
+    """An error that the SDK does not repeat: what came will not be another one the next time."""
+    is_stream = "text/event-stream" in response.headers.get("content-type", "")
+    text = "" if is_stream else " ".join(response.text.split())
+    said = "a stream without its events" if is_stream else repr(text[:60]) if text else "nothing"
+    response.headers["x-should-retry"] = "false"
+    return answer(502, json={"type": "error", "error": {"type": NO_MESSAGE, "message": printable(said)}})
