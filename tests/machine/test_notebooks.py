@@ -3,14 +3,18 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import fake_endpoint
 import pytest
 from refresh import nbformat, runner
+from waiting import wait_until
 
 from s02_tool_use.__main__ import COMMANDS
+from s02_tool_use.lab.api.wire import sse, stream_events
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -48,6 +52,45 @@ def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
     assert first.pop("setup").startswith("Offline")
     assert again.pop("setup").startswith("Live")
     assert again == first
+
+
+def cells(*sources):
+    made = [nbformat.v4.new_code_cell(source, id=f"cell-{number}") for number, source in enumerate(sources)]
+    return nbformat.v4.new_notebook(cells=made, metadata=read(NOTEBOOKS[0]).metadata)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="stopped by a signal")
+def test_a_cell_that_waits_for_a_slow_endpoint_shows_it_and_can_be_stopped(tmp_path):
+    ask = "client.messages.create(model=model, max_tokens=9, messages=[{'role': 'user', 'content': 'Hi'}])"
+    ask += ".content[0].text"
+    notebook = cells(
+        "import os; from s02_tool_use.lab import connect\nclient, model = connect()\nprint(os.getpid())", ask, ask
+    )
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+    message |= {"content": [{"type": "text", "text": "At last."}], "usage": {"input_tokens": 1, "output_tokens": 2}}
+    seen = []
+
+    def slowly(handler):
+        *begin, _, _, _ = (sse(name, event) for name, event in stream_events(message))
+        yield b"".join(begin)
+        cell = notebook.cells[1 + len(seen)]
+        wait_until(lambda: "tokens" in said(notebook).get(cell.id, ""))
+        seen.append(said(notebook)[cell.id])
+        if len(seen) == 2:
+            yield b"".join(sse(name, event) for name, event in stream_events(message))[len(b"".join(begin)) :]
+        else:
+            os.kill(int(said(notebook)["cell-0"].split()[-1]), signal.SIGINT)
+            wait_until(lambda: any(output.output_type == "error" for output in cell.outputs))
+
+    with fake_endpoint.endpoint(headers={"content-type": "text/event-stream"}, body=slowly) as url:
+        (tmp_path / ".env").write_text(f"BASE_URL={url}\nMODEL_ID=the-model\n")
+        running = runner(notebook, tmp_path)
+        running.allow_errors = True
+        running.execute()
+    _, stopped, asked_again = notebook.cells
+    assert seen[0].startswith("the-model is at work: ")
+    assert stopped.outputs[-1].traceback == ["Stopped. Nothing of this reply is kept."]
+    assert said(notebook)[asked_again.id] == "'At last.'"  # and the line that was there is gone
 
 
 def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):

@@ -72,7 +72,7 @@ def _said(error):
     text = str(about.get("message") or about.get("detail") or (inner if isinstance(inner, str) else error)).strip()
     if text.startswith("<"):
         title = re.search(r"(?is)<title[^>]*>(.*?)</title>", text)
-        text = f"it sends a web page, {title[1].strip()}" if title else "it sends a web page"
+        text = "it sends a web page" + (f", {' '.join(title[1].split())}" if title else "")
     return about.get("type"), shorten(printable(text).strip().rstrip(".").split("\n")[0], 300)
 
 

@@ -25,15 +25,21 @@ OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # heade
 QUIET_SECONDS, EVERY_SECONDS = 2.0, 1.0  # before a cell says anything, and between two looks
 
 
-class UsageWarning(UserWarning):
-    """An endpoint does not count tokens. Shown once for each client."""
+# What a client says once of its endpoint or model.
+NO_USAGE = "It does not say how many tokens it reads and writes: what it writes is estimated."
+NO_CALL = "It was offered tools and called none, as small models do. README names models that call tools."
+
+
+class LiveWarning(UserWarning):
+    """What is strange about who answers."""
 
 
 class Live:
     """What stands before the HTTP client of a live endpoint. `most`: the most tokens of a reply; 0 is no limit."""
 
     def __init__(self, model: str, most: int = 0):
-        self.model, self.most, self._warned = model, most, False
+        self.model, self.most = model, most
+        self._known: set[str] = set()  # what need not be said any more
 
     def attach(self, http_client: Any) -> None:
         """Stand before `send` of this httpx2 client."""
@@ -57,9 +63,10 @@ class Live:
                 if not response.is_success:
                     response.read()
                     return response
-                events = self._events(response, waiting)
+                offered = body.get("tools") and (body.get("tool_choice") or {}).get("type") != "none"
+                events = self._events(response, waiting, offered)
                 first = next(events, None)
-                if first is None:
+                if first is None or first["type"] not in ("message_start", "ping", "error"):
                     return _no_message(answer, response)
                 events = itertools.chain([first], events)
                 if stream:
@@ -82,7 +89,7 @@ class Live:
         made = {"headers": _others(request.headers), "json": body, "extensions": request.extensions}
         return httpx2.Request(request.method, request.url, **made)
 
-    def _events(self, response, waiting) -> Iterator[dict]:
+    def _events(self, response, waiting, offered) -> Iterator[dict]:
         """The events of a stream, or of a message that came in one piece all the same. None if it is neither."""
         told: Iterator[Any] = iter(())
         if "text/event-stream" in response.headers.get("content-type", ""):
@@ -92,23 +99,32 @@ class Live:
             if isinstance(body, dict) and isinstance(body.get("content"), list):
                 told = (event for _, event in stream_events(self._counted(body, 0)))
         for event in told:
-            if isinstance(event, dict) and isinstance(event.get("type"), str):
-                waiting.tell(event)
-                if event["type"] == "message_start":
-                    event = {**event, "message": self._counted(event.get("message") or {}, 0)}
-                elif event["type"] == "message_delta":
-                    event = self._counted(event, waiting.progress.tokens)
-                yield event
+            match event:
+                case {"type": "message_start", "message": dict(message)}:
+                    yield {**event, "message": self._counted(message, 0)}
+                case {"type": "message_delta"}:
+                    yield self._counted(event, waiting.progress.tokens)
+                case {"type": str(kind)}:
+                    waiting.tell(event)
+                    if (event.get("content_block") or {}).get("type") == "tool_use":
+                        self._known.add(NO_CALL)
+                    if kind == "message_stop" and offered and in_a_cell():
+                        self._say(NO_CALL)
+                    yield event
 
     def _counted(self, holder, written):
         """`holder` with a usage that can be added up, whatever is missing in its own."""
-        usage = {name: number for name, number in (holder.get("usage") or {}).items() if number is not None}
-        if not usage and not self._warned:
-            self._warned = True
-            said = "This endpoint does not say how many tokens it reads and writes: what it writes is estimated."
-            warnings.warn_explicit(said, UsageWarning, f"<{self.model}>", 1)
-        reads = {} if holder.get("type") == "message_delta" else {"input_tokens": 0}
-        return {**holder, "usage": reads | {"output_tokens": written} | usage}
+        usage = holder.get("usage") or {}
+        counts = {"output_tokens": written} | ({} if holder.get("type") == "message_delta" else {"input_tokens": 0})
+        missing = {name: count for name, count in counts.items() if usage.get(name) is None}
+        if missing:
+            self._say(NO_USAGE)
+        return {**holder, "usage": {**usage, **missing}}
+
+    def _say(self, said):
+        if said not in self._known:
+            self._known.add(said)
+            warnings.warn_explicit(printable(said), LiveWarning, f"<{printable(self.model)}>", 1)
 
 
 class Waiting:
@@ -123,7 +139,7 @@ class Waiting:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> "Waiting":
-        if _in_a_cell():
+        if in_a_cell():
             context = contextvars.copy_context()  # where the kernel keeps which cell it is
             self._thread = threading.Thread(target=context.run, args=(self._tick,), daemon=True)
             self._thread.start()
@@ -139,8 +155,9 @@ class Waiting:
     def tell(self, event: dict) -> None:
         """Count what an event of the stream brings."""
         delta = event.get("delta")
-        for key in PIECES.intersection(delta if isinstance(delta, dict) else ()):
-            self.progress.tell("delta", str(delta[key]))
+        if isinstance(delta, dict):
+            for key in PIECES & delta.keys():
+                self.progress.tell("delta", str(delta[key]))
 
     def _tick(self):
         wait = QUIET_SECONDS
@@ -158,12 +175,12 @@ class Waiting:
             self._handle = display(shown, raw=True, display_id=True)
 
 
-def _in_a_cell():
+def in_a_cell() -> bool:
     """Whether this is the thread that runs a cell of a notebook, and a cell is what it runs."""
-    kernel: Any = getattr(sys.modules["IPython"].get_ipython(), "kernel", None) if "IPython" in sys.modules else None
-    if kernel is None or threading.current_thread() is not threading.main_thread():
-        return False
-    return kernel.get_parent().get("header", {}).get("msg_type") == "execute_request"
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    kernel: Any = getattr(shell, "kernel", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    return bool(kernel and is_main) and kernel.get_parent().get("header", {}).get("msg_type") == "execute_request"
 
 
 @contextlib.contextmanager

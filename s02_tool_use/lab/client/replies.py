@@ -8,8 +8,10 @@ NO_TEXT = "[No text: the model said nothing, or was cut off before it did. Ask a
 def text_of(said: Any) -> str:
     """The text of a reply, or of the reply that ends a conversation; if it has none, a sentence that says so."""
     message = said[-1] if isinstance(said, list) else {"role": said.role, "content": said.content}
-    blocks = message["content"] if message["role"] == "assistant" else []
-    blocks = [block if isinstance(block, dict) else block.to_dict() for block in blocks]
+    content = message["content"] if message["role"] == "assistant" else []
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    blocks = [block if isinstance(block, dict) else block.to_dict() for block in content]
     return "\n".join(block["text"] for block in blocks if block["type"] == "text").strip() or NO_TEXT
 
 
@@ -18,7 +20,7 @@ def with_call(reply: Any, name: str, **arguments: Any) -> Any:
     plain = reply.to_dict()
     if any(block["type"] == "tool_use" for block in plain["content"]):
         return reply
-    print("The model called no tool, as small ones do; README names models that call them.", end=" ")
-    print(f"So that you can go on, this call stands in for its own: {name} {arguments}")
+    print(f"This reply calls no tool, so a call stands in for its own: {name} {arguments}")
+    print("README names models that call tools.")
     call = {"type": "tool_use", "id": "toolu_stand_in", "name": name, "input": arguments}
     return type(reply).construct(**{**plain, "content": [*plain["content"], call], "stop_reason": "tool_use"})

@@ -33,6 +33,7 @@ WHY = {
     "refusal": "The model refuses to go on. Start a new conversation.",
     None: "The answer broke off before its end. Write 'go on' if it should.",
 }
+NOTHING = "The model answered with nothing. Ask again, or choose another model."
 
 
 class Session:
@@ -172,6 +173,8 @@ class _ChatTurn:
                     if self.stopping:
                         raise KeyboardInterrupt
             why = WHY.get(step.data, f"It ended with {step.data}.")
+            if self.messages[-1]["role"] == "user":  # an empty turn is no part of the history
+                why = why or NOTHING
             self.end(step.data, " ".join(filter(None, [why, *departures(session.client)[said_before:]])))
         except KeyboardInterrupt:
             self.end(STOPPED, WHY[STOPPED])

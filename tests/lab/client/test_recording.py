@@ -8,11 +8,11 @@ import re
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import anthropic
 import pytest
+from fake_endpoint import endpoint
 from ordinary_user import as_ordinary_user
 
 from s02_tool_use import agent_loop
@@ -22,6 +22,7 @@ from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import recording
 from s02_tool_use.lab.client.endpoint import connect
 from s02_tool_use.lab.client.recording import Recorder, RecordingError, RecordingWarning
+from s02_tool_use.lab.client.replay import message_of
 from s02_tool_use.lab.understudy import Scripted
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -45,38 +46,6 @@ def live(folder):
         (folder / ".env").write_text("\n".join([f"API_KEY={KEY}", f"BASE_URL={url}", "MODEL_ID=some-model", *lines]))
 
     return name
-
-
-@contextlib.contextmanager
-def endpoint(status=200, headers=(), body=b"{}"):
-    """The URL of an endpoint that answers everything in the same way. `body` may be a function of the handler."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["content-length"]))
-            data = body(self) if callable(body) else body
-            self.send_response(status)
-            for name, value in {
-                "content-type": "application/json",
-                "content-length": len(data),
-                **dict(headers),
-            }.items():
-                self.send_header(name, str(value))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def say(client, model, text="Hello", **more):
@@ -264,7 +233,7 @@ def test_a_short_word_that_a_local_server_takes_as_its_key_is_left_alone(live):
         live(server.url, "API_KEY=ollama")
         client, model = connect(record="run.jsonl")
         say(client, model)
-    assert lines()[1]["response"]["content"][0]["text"] == "ollama answers"
+    assert message_of(lines()[1]["events"])[1]["content"][0]["text"] == "ollama answers"
 
 
 def test_the_address_is_not_in_the_file(live):

@@ -387,6 +387,18 @@ def test_a_fault_after_a_tool_keeps_what_the_tool_gave(session):
     ask(talk, "go on")
 
 
+def test_an_answer_with_nothing_in_it_is_said_and_leaves_no_trace(session, seen):
+    talk = session([{"content": []}, [call("glob", pattern="*")], {"content": []}, "Three."])
+    ask(talk)
+    assert seen.last("end") == ("end_turn", "The model answered with nothing. Ask again, or choose another model.")
+    assert talk.messages == []
+    ask(talk)
+    assert seen.last("end")[1].startswith("The model answered with nothing.")
+    assert len(talk.messages) == 3
+    ask(talk, "go on")
+    assert valid(talk.messages)
+
+
 def test_an_endpoint_that_is_not_there_gives_one_sentence(session, seen):
     talk = session(["Hello."])
     talk.client = talk.client.with_options(base_url="http://127.0.0.1:9")
