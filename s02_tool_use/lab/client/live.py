@@ -12,7 +12,7 @@ import json
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..api.wire import stream_events
@@ -41,45 +41,36 @@ class Live:
         self.model, self.most = model, most
         self._known: set[str] = set()  # what need not be said any more
 
-    def attach(self, http_client: Any) -> None:
-        """Stand before `send` of this httpx2 client."""
+    def send(self, send: Callable, request: Any, *, stream: bool = False, **options: Any) -> Any:
+        """Ask for a stream with `send`, a method of an httpx2 client. The response has the form that was asked for."""
         import httpx2
 
-        send = http_client.send
-
-        def send_live(request, *, stream=False, **options):
-            body = parsed(request.read())
-            if not request.url.path.endswith("/v1/messages") or not isinstance(body, dict):
-                return send(request, stream=stream, **options)
-
-            def answer(status, **body):
-                return httpx2.Response(status, headers=_others(response.headers), request=request, **body)
-
-            with _stop_in_one_sentence(), contextlib.ExitStack() as ends:
-                waiting = ends.enter_context(Waiting(self.model))
-                request = self._as_stream(request, body)
-                response = send(request, stream=True, **options)
-                ends.callback(response.close)
-                if not response.is_success:
-                    response.read()
-                    return response
-                offered = body.get("tools") and (body.get("tool_choice") or {}).get("type") != "none"
-                events = self._events(response, waiting, offered)
-                first = next(events, None)
-                if first is None or first["type"] not in ("message_start", "ping", "error"):
-                    return _no_message(answer, response)
-                events = itertools.chain([first], events)
-                if stream:
-                    return answer(200, stream=_stream(events, ends.pop_all()))
-                try:
-                    status, message = message_of(events)
-                except (LookupError, NameError, TypeError, AttributeError):  # events that do not fit each other
-                    return _no_message(answer, response)
-                if status is None:
-                    raise httpx2.RemoteProtocolError("the stream had no end")
-                return answer(status, json=message)
-
-        http_client.send = send_live
+        body = parsed(request.read())
+        if not request.url.path.endswith("/v1/messages") or not isinstance(body, dict):
+            return send(request, stream=stream, **options)
+        with _stop_in_one_sentence(), contextlib.ExitStack() as ends:
+            waiting = ends.enter_context(Waiting(self.model))
+            response = send(self._as_stream(request, body), stream=True, **options)
+            ends.callback(response.close)
+            if not response.is_success:
+                response.read()
+                return response
+            offered = body.get("tools") and (body.get("tool_choice") or {}).get("type") != "none"
+            events = self._events(response, waiting, offered)
+            first = next(events, {"type": "none"})
+            made = {"headers": _others(response.headers), "request": request}
+            if first["type"] not in ("message_start", "ping", "error"):
+                return _no_message(response, made)
+            events = itertools.chain([first], events)
+            if stream:
+                return httpx2.Response(200, stream=_stream(events, ends.pop_all()), **made)
+            try:
+                status, message = message_of(events)
+            except (LookupError, NameError, TypeError, AttributeError):  # events that do not fit each other
+                return _no_message(response, made)
+            if status is None:
+                raise httpx2.RemoteProtocolError("the stream had no end")
+            return httpx2.Response(status, json=message, **made)
 
     def _as_stream(self, request, body):
         import httpx2
@@ -212,10 +203,13 @@ def _others(headers):
     return [pair for pair in headers.multi_items() if pair[0].lower() not in (*OF_A_BODY, "content-type")]
 
 
-def _no_message(answer, response):
+def _no_message(response, made):
     """An error that the SDK does not repeat: what came will not be another one the next time."""
+    import httpx2
+
     is_stream = "text/event-stream" in response.headers.get("content-type", "")
     text = "" if is_stream else " ".join(response.text.split())
     said = "a stream without its events" if is_stream else repr(text[:60]) if text else "nothing"
-    response.headers["x-should-retry"] = "false"
-    return answer(502, json={"type": "error", "error": {"type": NO_MESSAGE, "message": printable(said)}})
+    made["headers"] += [("x-should-retry", "false")]
+    error = {"type": "error", "error": {"type": NO_MESSAGE, "message": printable(said)}}
+    return httpx2.Response(502, json=error, **made)
