@@ -124,6 +124,16 @@ def test_an_endpoint_that_is_not_there_is_said_with_its_address(live):
     assert said == f"No connection to the endpoint at {host}. Start the server there, or check BASE_URL in .env."
 
 
+def test_what_asks_for_no_message_goes_through_as_it_is_and_a_404_is_said(live):
+    sent = []
+    with endpoint(404, body=lambda handler: sent.append((handler.path, json.loads(handler.sent))) or b"{}") as url:
+        client, model = live(url, "MAX_TOKENS=5")
+        with pytest.raises(anthropic.NotFoundError) as caught:
+            client.messages.count_tokens(model=model, messages=HELLO)
+    assert sent == [("/v1/messages/count_tokens", {"model": model, "messages": HELLO})]
+    assert explain(caught.value).startswith("The endpoint does not know this: ")
+
+
 def test_a_stream_without_an_end_is_a_broken_answer(live):
     with endpoint(headers=STREAM, body=sse(events_of(MESSAGE)[:4])) as url:
         client, model = live(url)
