@@ -57,16 +57,16 @@ class Live:
                 return response
             offered = body.get("tools") and (body.get("tool_choice") or {}).get("type") != "none"
             events = self._events(response, waiting, offered)
-            first = next(events, {"type": "none"})
             made = {"headers": _others(response.headers), "request": request}
-            if first["type"] not in ("message_start", "ping", "error"):
-                return _no_message(response, made)
-            events = itertools.chain([first], events)
-            if stream:
-                return httpx2.Response(200, stream=_stream(events, ends.pop_all()), **made)
             try:
+                first = next(events, {"type": "none"})
+                if first["type"] not in ("message_start", "ping", "error"):
+                    return _no_message(response, made)
+                events = itertools.chain([first], events)
+                if stream:
+                    return httpx2.Response(200, stream=_stream(events, ends.pop_all()), **made)
                 status, message = message_of(events)
-            except (LookupError, NameError, TypeError, AttributeError):  # events that do not fit each other
+            except (LookupError, NameError, TypeError, AttributeError):  # what does not fit each other
                 return _no_message(response, made)
             if status is None:
                 raise httpx2.RemoteProtocolError("the stream had no end")
@@ -75,8 +75,9 @@ class Live:
     def _as_stream(self, request, body):
         import httpx2
 
-        most = body.get("max_tokens")
-        body = {**body, "stream": True} | ({"max_tokens": min(most, self.most)} if self.most and most else {})
+        body = {**body, "stream": True}
+        if self.most and isinstance(body.get("max_tokens"), int):
+            body["max_tokens"] = min(body["max_tokens"], self.most)
         made = {"headers": _others(request.headers), "json": body, "extensions": request.extensions}
         return httpx2.Request(request.method, request.url, **made)
 
@@ -88,7 +89,7 @@ class Live:
         else:
             body = parsed(response.read())
             if isinstance(body, dict) and isinstance(body.get("content"), list):
-                told = (event for _, event in stream_events(self._counted(body, 0)))
+                told = iter([event for _, event in stream_events(self._counted(body, 0))])
         for event in told:
             match event:
                 case {"type": "message_start", "message": dict(message)}:

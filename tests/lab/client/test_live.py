@@ -82,6 +82,8 @@ def events_of(message):
         (200, HTML, PAGE, "does not answer in the form of the Messages API ('<!doctype html> <html>"),
         (200, {}, b"", "does not answer in the form of the Messages API (nothing)"),
         (200, {}, b'{"choices": []}', "does not answer in the form of the Messages API ('{\"choices\": []}')"),
+        (200, {}, b'{"content": ["Hi"]}', 'does not answer in the form of the Messages API (\'{"content": ["Hi"]}\')'),
+        (200, {}, b'{"content": [], "usage": [1]}', 'does not answer in the form of the Messages API (\'{"content"'),
         (200, {}, b"[1]", "does not answer in the form of the Messages API ('[1]')"),
         (200, STREAM, sse([{"choices": []}]), "in the form of the Messages API (a stream without its events)"),
         (200, STREAM, sse(events_of(MESSAGE)[1:]), "in the form of the Messages API (a stream without its events)"),
