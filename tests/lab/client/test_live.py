@@ -33,6 +33,7 @@ MESSAGE = {
     "usage": {"input_tokens": 3, "output_tokens": 4},
 }
 STREAM = {"content-type": "text/event-stream"}
+ODD = json.dumps({**MESSAGE, "content": ["Hi"]}).encode()
 HTML = {"content-type": "text/html"}
 PAGE = b"<!doctype html>\n<html><head><title>404 Not\nFound</title></head><body>nginx</body></html>"
 
@@ -82,7 +83,7 @@ def events_of(message):
         (200, HTML, PAGE, "does not answer in the form of the Messages API ('<!doctype html> <html>"),
         (200, {}, b"", "does not answer in the form of the Messages API (nothing)"),
         (200, {}, b'{"choices": []}', "does not answer in the form of the Messages API ('{\"choices\": []}')"),
-        (200, {}, b'{"content": ["Hi"]}', 'does not answer in the form of the Messages API (\'{"content": ["Hi"]}\')'),
+        (200, {}, ODD, 'does not answer in the form of the Messages API (\'{"id"'),
         (200, {}, b'{"content": [], "usage": [1]}', 'does not answer in the form of the Messages API (\'{"content"'),
         (200, {}, b"[1]", "does not answer in the form of the Messages API ('[1]')"),
         (200, STREAM, sse([{"choices": []}]), "in the form of the Messages API (a stream without its events)"),
