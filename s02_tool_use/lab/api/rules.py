@@ -149,9 +149,9 @@ def what_a_beta_brings(conversation: Conversation) -> Found:
     from .shape import BUILT_IN, QUOTED_TAGS, UNKNOWN_TAG
 
     request, missing = conversation.request, lacking(conversation.profile.betas)
-    known = ", ".join(f"'{name}'" for name in ["custom", *BUILT_IN] if name not in missing)
     for n, tool in enumerate(conversation.tools):
         if tool.get("type") in missing:
+            known = ", ".join(f"'{name}'" for name in ["custom", *BUILT_IN] if name not in missing)
             yield "T15", f"tools.{n}: {UNKNOWN_TAG.format(tool['type'], known)}"
     for i, j, _, part in conversation.parts:
         if part["type"] in missing:
