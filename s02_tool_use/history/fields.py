@@ -103,7 +103,8 @@ def block_of(model, **how):
     """A block that is an object of the SDK as a dict. A field that holds None may as well be absent; one inside of a
     field, such as the title of a citation, may not.
     """
-    block = {"type": getattr(model, "type", None)} | dumped(model, **how)
+    block = dumped(model, **how)
+    block.setdefault("type", getattr(model, "type", None))  # which nobody may have set, if it has a default
     return {key: value for key, value in block.items() if value is not None}
 
 
