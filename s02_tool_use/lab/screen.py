@@ -92,6 +92,8 @@ class Screen:
             over.set()
             with self._lock:
                 self._take_back()
+                if self.is_terminal and not self._row:
+                    self._put(REDRAW_ROW, "")  # the ^C of a terminal's own
 
     def _tick(self, over, says):
         with contextlib.suppress(OSError):  # who writes next meets it too, and tells

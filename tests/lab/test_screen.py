@@ -1,5 +1,6 @@
 """What stands on a terminal: words that wrap, and the line that says that something runs."""
 
+import contextlib
 import io
 import re
 import threading
@@ -111,7 +112,16 @@ def test_what_is_soon_done_says_nothing_of_it(terminal, monkeypatch):
     asked = []
     with Screen(terminal).working(lambda: asked.append(1) or "12 s"):
         wait_until(lambda: len(asked) > 2)
-    assert terminal.getvalue() == ""
+    assert terminal.rows() == [""]
+
+
+def test_what_the_terminal_writes_for_ctrl_c_is_taken_away(terminal):
+    shown = Screen(terminal)
+    with contextlib.suppress(KeyboardInterrupt), shown.working(lambda: ""):
+        terminal.write("^C")
+        raise KeyboardInterrupt
+    shown.say("Stopped.")
+    assert terminal.rows() == ["Stopped.", ""]
 
 
 def test_a_program_that_reads_it_gets_the_text_alone(monkeypatch):
