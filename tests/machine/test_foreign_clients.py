@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from clients import install
@@ -16,6 +17,7 @@ from clients.install import HERE
 from clients.order import Order
 
 from s02_tool_use.lab.api.server import Server
+from s02_tool_use.lab.rooms import copy_sample
 from s02_tool_use.lab.understudy import Understudy
 
 ANSWER = "There are 2 Python files here: a.py, b.py."
@@ -117,20 +119,28 @@ def test_vercel_generates_an_object_and_runs_tools(server, model):
     assert not refusals(server)
 
 
-def test_claude_code_runs_a_tool_with_all_its_betas(server, tmp_path):
-    (tmp_path / "work").mkdir()
+@pytest.mark.parametrize(
+    ("prompt", "said", "tools"),
+    [
+        ("What is in notes.txt?", "The kettle is green-4711.", ["Read"]),
+        ("Fix the failing test", "5 of 5 tests passed", ["Glob", "Bash", "Read", "Read", "Read", "Edit", "Bash"]),
+    ],
+)
+def test_claude_code_runs_its_tools_with_all_its_betas(server, tmp_path, prompt, said, tools):
+    copy_sample(tmp_path / "work")
     (tmp_path / "work" / "notes.txt").write_text("The kettle is green-4711.\n")
     own = {name: str(tmp_path) for name in ("HOME", "USERPROFILE")}  # no settings of whoever runs the tests
     own |= {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "any"}
     own["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"  # such as telemetry: it leaves this machine
-    ask = ("-p", "What is in notes.txt?", "--allowedTools", "Read", "--output-format", "json")
+    own["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # Debian has no `python`
     claude = shutil.which("claude", path=HERE / "node_modules" / ".bin")
-    said = run(server, claude, *ask, cwd=tmp_path / "work", **own)
-    assert "green-4711" in said["result"]
-    assert (said["is_error"], said["num_turns"]) == (False, 2)
+    ask = ("-p", prompt, "--allowedTools", "Read,Glob,Edit,Bash", "--output-format", "json")
+    end = run(server, claude, *ask, cwd=tmp_path / "work", **own)
+    assert said in end["result"]
     asked = [json.loads(seen["request"]) for seen in server.exchanges if seen["path"].startswith("/v1/messages")]
-    (result,) = (block for block in asked[-1]["messages"][-1]["content"] if block["type"] == "tool_result")
-    assert "green-4711" in str(result["content"])
+    blocks = [block for message in asked[-1]["messages"] for block in message["content"] if isinstance(block, dict)]
+    used = [block["name"] for block in blocks if block["type"] == "tool_use"]
+    assert used == tools
     # After a refusal it sends the same again with fewer betas: what they allow stands in each request.
     assert not refusals(server)
     assert all("context_management" in request for request in asked)

@@ -18,6 +18,7 @@ from .values import Values
 MAX_REPEATS = 3  # how often a call that was not run is asked for again
 _NOT_RUN = re.compile(r"\(cancelled\)|Not run\b")
 _FORBIDDEN = re.compile(r"\buser\b.*\b(not allow|refused|denied|rejected|declined)|用户.*(不允许|拒绝)", re.I)
+_NUMBERS = re.compile(r"\bcat -n\b|\bline numbers?\b", re.I)  # said by a tool whose result has them
 _GO_ON = re.compile(r"(please )?(continue|go on|carry on|proceed)[.!]?|继续[。！]?", re.I)
 
 
@@ -93,8 +94,11 @@ class Asked:
         known_paths = [path for _, text in prompts[-3:-1] for path in paths_in(text)]  # what "it" may mean
         self.clause = Clause(prompt, Toolbox(request), known_paths)
         blocks = [block for message in messages[start:] for block in _blocks(message)]
-        results = {block["tool_use_id"]: _result(block) for block in blocks if block["type"] == "tool_result"}
         calls = {block["id"]: block["name"] for block in blocks if block["type"] == "tool_use"}
+        results = {block["tool_use_id"]: _result(block) for block in blocks if block["type"] == "tool_result"}
+        for call_id in results.keys() & calls.keys():
+            if _NUMBERS.search(str(self.clause.tools.tools.get(calls[call_id], {}).get("description"))):
+                results[call_id] = results[call_id].without_numbers()
         answered = [(name, results[call_id]) for call_id, name in calls.items() if call_id in results]
         self.ran = [(name, result) for name, result in answered if not (result.is_error and _NOT_RUN.match(result))]
         if len(answered) - len(self.ran) > MAX_REPEATS:  # it would ask for the same thing for ever

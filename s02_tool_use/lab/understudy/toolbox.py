@@ -62,7 +62,7 @@ ABILITIES = {
     "edit": Ability(("edits files", "改文件"), EDITS, EXCHANGE, EDIT, "str_replace"),
     "files": Ability(("lists files", "列出文件"), FINDS, NAMES),
     "list": Ability(("lists files", "列出文件"), LISTS, {"folder": FOLDER}),
-    "search": Ability(("searches files", "搜索文件"), SEARCHES, TEXT, "grep -rnIF -- {text} ."),
+    "search": Ability(("searches files", "搜索文件"), SEARCHES, TEXT, "grep -rnIF -- {text} .", "content"),
     "count_lines": Ability(("counts lines", "数行数"), r"^(count lines|line count)\b", PATH, "wc -l {path}"),
     "count_words": Ability(("counts words", "数单词"), r"^(count words|word count)\b", PATH, "wc -w {path}"),
 }
@@ -82,6 +82,14 @@ class Result(str):
     """The text of a tool_result, and whether it was marked as an error."""
 
     is_error = False
+
+    def without_numbers(self) -> "Result":
+        """Itself, or, if each line begins with its number, as `cat -n` prints it, what stands behind the numbers."""
+        lines = [re.match(r" *(\d+)[\t→](.*)", line) for line in self.split("\n")]
+        numbers = [int(line[1]) for line in lines if line]
+        if not all(lines) or numbers != list(range(numbers[0], numbers[0] + len(lines))):
+            return self
+        return Result("\n".join(line[2] for line in lines if line))
 
 
 def failed(result: Result) -> bool:

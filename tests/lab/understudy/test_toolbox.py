@@ -216,6 +216,8 @@ READ, WRITE, SWAP = "Read a.txt", "Write a file a.txt with the text hi", "Replac
         ([tool("search_files", "Search for files by a pattern.", ("path", "pattern"))], "List *.txt",
          {"path": ".", "pattern": "**/*.txt"}),
         ([tool("list_directory", "List a directory.")], "List the files", {"path": "."}),
+        ([tool("Grep", "Content search.", ("pattern",), pattern={}, output_mode={"enum": ["count", "content"]})],
+         "Search for 'tea'", {"pattern": "tea", "output_mode": "content"}),
         (PUZZLES, "Run `ls`", {"x": "ls"}),
         (PUZZLES, WRITE, {"b": "a.txt", "a": "hi"}),
         (PUZZLES, SWAP, {"a": "a.txt", "b": "tea", "c": "mate"}),
@@ -246,3 +248,22 @@ def test_the_course_s_tools_under_other_names_are_used_too(sample):
     talk = Talk(renamed, handlers)
     assert "# Tea shop" in talk.say("What is in README.md?")
     assert "3 Python files" in talk.say("How many Python files are here?")
+
+
+@pytest.mark.parametrize(
+    ("description", "start", "said"),
+    [
+        ("Reads a file, in the format of cat -n.", 1, "a.txt has 2 lines:\n7\tgreen\n8\tblack"),
+        ("Reads a file. Results have line numbers.", 4, "a.txt has 2 lines:\n7\tgreen\n8\tblack"),
+        ("Reads a file.", 1, "a.txt has 2 lines:\n1\t7\tgreen\n2\t8\tblack"),
+    ],
+)
+def test_the_line_numbers_that_a_tool_says_it_adds_are_no_part_of_the_file(description, start, said):
+    numbered = f"{start}\t7\tgreen\n{start + 1}\t8\tblack"
+    talk = Talk([tool("Read", description)], {"Read": lambda path: numbered})
+    assert talk.say("What is in a.txt?") == said
+
+
+def test_a_file_whose_lines_only_begin_with_numbers_stays_as_it_is():
+    talk = Talk([tool("Read", "Reads a file, with line numbers.")], {"Read": lambda path: "7\tgreen\n9\tblack"})
+    assert talk.say("What is in a.txt?") == "a.txt has 2 lines:\n7\tgreen\n9\tblack"
