@@ -197,8 +197,8 @@ def line_editor(commands: Iterable[str]) -> tuple[Callable[[str], str], Callable
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
         file.chmod(0o600)
+        file.read_bytes()
         history = History(file)
-        list(history.load_history_strings())
     prompts: PromptSession = PromptSession(
         completer=WordCompleter([f"/{name}" for name in commands], sentence=True),
         complete_while_typing=False,
