@@ -456,6 +456,7 @@ ACCEPTED = {
     "a tool that comes": [Q, {"role": "system", "content": [{"type": "tool_addition", "tool": {"name": "a"}}]}],
     "a system message that ends": [Q, {**SYSTEM, "clear_at": "next_user_message"}],
     "options at the beginning": [OPTIONS, Q],
+    "options behind an instruction": [Q, SYSTEM, OPTIONS, assistant(text("a")), Q],
     "options between a call and its result": [Q, assistant(CALL), OPTIONS, user(RESULT, text("a"))],
 }
 

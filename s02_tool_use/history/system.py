@@ -48,7 +48,7 @@ def in_their_place(messages, log):
     placed, waiting, before = [], [], None
     for message in messages:
         if message["role"] == "system":
-            (waiting if message["content"] else placed).append(message)
+            (waiting if message["content"] or waiting else placed).append(message)
             continue
         if message["role"] == "assistant" and before and (before["role"] == "user" or ends_in(before, SERVER_RESULTS)):
             placed += waiting
@@ -57,6 +57,6 @@ def in_their_place(messages, log):
         before = message
     placed += waiting
     moved = [one for one, was in zip(placed, messages, strict=True) if one is not was and one["role"] == "system"]
-    for _ in filter(lambda message: message["content"], moved):
+    for _ in moved:
         log("moved a system message to the end of the user's turn that follows it")
     return merge_neighbours(placed) if moved else placed
