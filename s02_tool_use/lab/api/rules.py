@@ -38,7 +38,9 @@ class Profile:
     tools: bool | None = None  # whether there are tools, when not the request says it
     models: tuple = ()  # the models that there are; () is any
     max_output: int | None = None  # the most tokens that the model writes
-    forged: Callable | None = None  # says whether a thinking block's signature is wrong: only a server that signs can
+    forged: Callable | None = (
+        None  # (block, calls before it) -> whether its signature is wrong: only a server that signs knows
+    )
 
 
 FIRST_PARTY = Profile()
@@ -370,13 +372,17 @@ def thinking_comes_first(conversation: Conversation) -> Found:
 
 
 def thinking_is_untouched(conversation: Conversation) -> Found:
-    """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed; a wrong signature never passes."""
+    """K2, K3. Thinking is signed: in the latest turn nothing of it may be changed, nor moved to other calls; a wrong
+    signature never passes.
+    """
     latest = max((spots[0][0] for role, spots in conversation.turns if role == "assistant" and spots), default=0)
+    forged, calls = conversation.profile.forged or (lambda block, calls: False), 0
     for i, j, block in conversation.spots:
+        calls += i >= latest and block["type"] == "tool_use"
         if block["type"] == "thinking":
-            forged = conversation.profile.forged and conversation.profile.forged(block)
-            if forged or not block["signature"]:
-                rule = "K2" if forged and i >= latest else "K3"
+            changed = forged(block, calls if i >= latest else None)
+            if changed or not block["signature"]:
+                rule = "K2" if changed and i >= latest else "K3"
                 yield rule, WORDS[rule].format(i, j)
 
 

@@ -100,14 +100,16 @@ def fill_blocks(content: list, request: dict) -> list[dict]:
     used = {block.get("id") for block in [*history, *content]}
     free = (name for number in itertools.count(len(history) + 1) if (name := f"toolu_{number:02}") not in used)
 
-    def filled(block):
+    filled, calls = [], 0
+    for block in content:
         if block["type"] == "tool_use":
-            call_id = next(free) if block.get("id") is None else block["id"]
+            call_id, calls = next(free) if block.get("id") is None else block["id"], calls + 1
             given = {"id": call_id, "name": block["name"], "input": block.get("input", {})}
-            return {"type": "tool_use", **given, "caller": {"type": "direct"}}
-        return block if block["type"] != "thinking" else {"signature": sign(block["thinking"]), **block}
-
-    return [filled(block) for block in content]
+            block = {"type": "tool_use", **given, "caller": {"type": "direct"}}
+        elif block["type"] == "thinking":
+            block = {"signature": sign(block["thinking"], calls), **block}
+        filled.append(block)
+    return filled
 
 
 def _text(block):
@@ -251,17 +253,26 @@ def sse(name: str, data: dict) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-# Thinking blocks are signed, so that one that was edited can be refused. The key is no secret: this server has none.
+# Thinking blocks are signed, so that one that was edited or moved can be refused. The key is no secret: this server has
+# none.
 
 _SIGNED_HERE = "offline-"
 
 
-def sign(thinking: str) -> str:
-    """The signature of one of our own thinking blocks."""
-    return _SIGNED_HERE + hmac.new(b"not a secret", thinking.encode(), hashlib.sha256).hexdigest()[:32]
+def sign(thinking: str, calls: int = 0) -> str:
+    """The signature of one of our own thinking blocks, which stands behind so many calls of its reply."""
+    place = f"{calls}-" if calls else ""
+    return (
+        _SIGNED_HERE + place + hmac.new(b"not a secret", (place + thinking).encode(), hashlib.sha256).hexdigest()[:32]
+    )
 
 
-def is_forged(block: dict) -> bool:
-    """True for a thinking block with a signature of ours and another text. Those from elsewhere cannot be judged."""
+def is_forged(block: dict, calls: int | None = None) -> bool:
+    """True for a thinking block with a signature of ours and another text, or with other calls before it, if they are
+    given. Those from elsewhere cannot be judged.
+    """
     signature = str(block.get("signature"))
-    return signature.startswith(_SIGNED_HERE) and signature != sign(str(block.get("thinking")))
+    place = signature.removeprefix(_SIGNED_HERE).rpartition("-")[0]
+    before = int(place) if place.isdecimal() else 0
+    wrong = signature != sign(str(block.get("thinking")), before) or calls not in (None, before)
+    return signature.startswith(_SIGNED_HERE) and wrong

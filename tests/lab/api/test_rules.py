@@ -162,7 +162,7 @@ TAGS = (
 UNKNOWN = "found using 'type' does not match any of the expected tags:"
 BASE64 = "messages.0.content.0.image.source.base64"
 R3 = "the directive-only form (content: [] with output_config) is accepted at any position"
-SIGNED = Profile(forged=lambda block: block["signature"] != "sig")
+SIGNED = Profile(forged=lambda block, calls: block["signature"] != "sig")
 WITH_SYSTEM = Profile(system_role=True)
 OLD = Profile(version="2023-06-01")
 

@@ -291,6 +291,19 @@ def test_an_edited_thinking_block_of_ours_is_refused():
         assert message.startswith("messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest")
 
 
+@pytest.mark.parametrize(("order", "status"), [((0, 1, 2, 3), 200), ((0, 2, 1, 3), 400), ((2, 1, 0, 3), 400)])
+def test_interleaved_thinking_comes_back_in_its_own_order_alone(order, status):
+    thoughts = [{"type": "thinking", "thinking": words} for words in ("First.", "Second.")]
+    with scripted([thoughts[0], CALL, thoughts[1], CALL], "Done.") as server:
+        said = ask(server, body=ASKED | {"tools": [TOOL]})[2]["content"]
+        results = [{"type": "tool_result", "tool_use_id": said[place]["id"], "content": "tea"} for place in (1, 3)]
+        turn = {"role": "assistant", "content": [said[place] for place in order]}
+        body = ASKED | {"tools": [TOOL], "messages": [*HELLO, turn, {"role": "user", "content": results}]}
+        answer = ask(server, body=body)
+        assert answer[0] == status
+        assert status == 200 or "`thinking` or `redacted_thinking` blocks in the latest" in refusal(*answer)[2]
+
+
 # Large, slow, broken, many
 
 

@@ -317,6 +317,16 @@ def test_a_thinking_block_that_was_edited_is_found():
     assert wire.is_forged({**block, "thinking": "Let me"})
 
 
+def test_a_thinking_block_that_was_moved_is_found():
+    thinking = {"type": "thinking", "thinking": "Let me look."}
+    first, _, second, _ = message([thinking, CALL, thinking, CALL])[0]["content"]
+    assert (wire.is_forged(first, 0), wire.is_forged(second, 1)) == (False, False)
+    assert (wire.is_forged(first, 1), wire.is_forged(second, 0)) == (True, True)
+    assert not wire.is_forged(second)
+    assert wire.is_forged({**second, "thinking": "Let me"})
+    assert wire.is_forged({**second, "signature": first["signature"]}, 1)
+
+
 def test_a_signature_from_elsewhere_passes():
     assert not wire.is_forged({"type": "thinking", "thinking": "Let me look.", "signature": "EqQBsig"})
 
