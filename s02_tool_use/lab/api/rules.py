@@ -1,7 +1,8 @@
 """What the Messages API refuses, in its own order and words: one Problem a request, the first one.
 
-First the fields of the request and of its blocks (shape.py); then, here, what they say together, and whether the
-messages make a conversation. Left out: what only the API's side can know, such as token counts and signatures.
+First the headers (allowed.py) and the fields of the request and of its blocks (shape.py); then, here, what they say
+together, and whether the messages make a conversation. Left out: what only the API's side can know, such as token
+counts and the signatures of others.
 
 A new rule is a function that returns Found, where the API looks for it, a line in rules_table.py, and in the tests
 what it refuses.
