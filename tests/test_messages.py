@@ -386,6 +386,11 @@ REPAIRS = [
         ["dropped a server_tool_use whose result never came"],
     ),
     (
+        [Q, assistant(CALL, text("a"), SEARCH), user(RESULT, text("b"))],
+        [Q, assistant(text("a"), CALL), user(RESULT, text("b"))],
+        ["dropped a server_tool_use whose result never came"],
+    ),
+    (
         [Q, assistant(SEARCH, text("a"))],
         [Q, assistant(text("a")), {"role": "user", "content": "Continue."}],
         ["dropped a server_tool_use whose result never came", "added a message of the user's: Continue."],

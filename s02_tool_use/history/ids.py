@@ -119,20 +119,18 @@ class Namesakes:
 
 def pair_server_tools(messages, log):
     """Rule P14: a tool at the API's side has an id of the API's, and one result after it. Pairs of other vendors go."""
-    calls, waiting = set(), set()
+    calls, finished = set(), set()
 
     def ours(block, place):
         kind = block["type"]
         if kind in SERVER_CALLS:
             name = kind, block["id"]
-            right = name not in calls and (kind == "mcp_tool_use" or _LEGAL_SERVER_ID.fullmatch(block["id"]))
-            if right:
-                calls.add(name)
-                waiting.add(name)
+            right = kind == "mcp_tool_use" or name not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
+            calls.update([name] if right else [])
         elif kind in SERVER_RESULTS:
             name = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use", block["tool_use_id"]
-            right = name in waiting
-            waiting.discard(name)
+            right = name in calls and name not in finished
+            finished.update([name] if right else [])
         else:
             return True
         if not right:

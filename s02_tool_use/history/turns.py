@@ -135,6 +135,8 @@ def close_turns(messages, log):
             while left and left[-1]["type"] in THINKING:
                 log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
             if len(left) < len(blocks):
+                if left and left[-1]["type"] == "text":  # calls do not stand before the last words
+                    left.sort(key=lambda block: block["type"] == "tool_use")
                 message = {"role": "assistant", "content": left}
             answered = answered or bool(left)
         closed.append(message)
