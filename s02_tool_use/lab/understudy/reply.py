@@ -40,15 +40,14 @@ class Understudy:
             whole = Asked({**request, "tool_choice": {}})
             text, more = next_step(whole, plan_for(whole.clause))
             text = told(clause, *asked.ran[-1], " ") if more else text
-        said = Values(clause, text, sure=bool(asked.ran))
         if kind in ("any", "tool") and clause.tools.tools:  # a forced call has no text before it
-            text, calls = "", calls or [clause.tools.forced(clause, said, ran=bool(asked.ran))]
+            text, calls = "", calls or [clause.tools.forced(clause, text, ran=bool(asked.ran))]
         if choice.get("disable_parallel_tool_use"):
             calls = calls[:1]
         form = (request.get("output_config") or {}).get("format") or request.get("output_format")
         if form:  # all that is said is in it
-            value = said.fit(form["schema"], said.arguments(form["schema"]))
-            text = "" if calls else json.dumps(value, ensure_ascii=False)
+            values = Values(form["schema"], clause, text, sure=bool(asked.ran))
+            text = "" if calls else json.dumps(values.complete(values.found()), ensure_ascii=False)
         content = [*([{"type": "text", "text": text}] if text.strip() else []), *calls]
         thinking = request.get("thinking") or {}
         if thinking.get("type") in ("enabled", "adaptive", "between_tools" if asked.ran else ""):

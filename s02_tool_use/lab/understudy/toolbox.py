@@ -138,8 +138,8 @@ class Toolbox:
             if arguments is not None and set(schema.get("required") or []) <= arguments.keys():
                 yield call_of(name, arguments)
             elif arguments is not None:
-                more = Values(Clause("", self, []), does.does[0], sure=True)
-                unsure.append(call_of(name, more.fit(schema, arguments)))
+                more = Values(schema, Clause("", self, []), does.does[0], sure=True)
+                unsure.append(call_of(name, more.complete(arguments)))
         if ability not in ("run", "list"):
             yield from self._calls("run", {"command": _in_bash(ability, values)})
         yield from unsure
@@ -180,13 +180,13 @@ class Toolbox:
     def filled(self, name: str, clause: Clause) -> tuple[Call, list[str]]:
         """The call of a tool with what a clause has for it, and the required arguments for which it has nothing."""
         schema = self.tools[name]["input_schema"]
-        arguments = Values(clause).arguments(schema)
+        arguments = Values(schema, clause).found()
         return call_of(name, arguments), [name for name in schema.get("required") or [] if name not in arguments]
 
-    def forced(self, clause: Clause, said: Values, *, ran: bool) -> Call:
+    def forced(self, clause: Clause, answer: str, *, ran: bool) -> Call:
         """The call when tool_choice demands one and no plan wants any: of a tool for the answer, if something `ran`.
 
-        Such a tool gets what was `said`, another one what the prompt has for it.
+        Any other tool gets what the prompt has for it.
         """
         prompt = clause.raw
         final = [name for name, tool in self.tools.items() if FINAL.search(f"{name}: {tool.get('description', '')}")]
@@ -195,8 +195,9 @@ class Toolbox:
         for call in self._calls("run", {"command": f"echo {shlex.quote(prompt)}"}):
             if call["name"] == name:  # the words of a prompt are not run as a program
                 return call
-        schema, values = self.tools[name]["input_schema"], said if name in final else Values(clause, prompt)
-        return call_of(name, values.fit(schema, values.arguments(schema)))
+        schema, is_final = self.tools[name]["input_schema"], name in final
+        values = Values(schema, clause, answer if is_final else prompt, sure=ran and is_final)
+        return call_of(name, values.complete(values.found()))
 
 
 def plain_name(name: str) -> str:

@@ -3,8 +3,12 @@
 What a prompt says comes first; what it does not say, and the schema still asks for, is made up so that it fits.
 """
 
+import contextlib
+import copy
+import functools
 import json
 import math
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +16,7 @@ from typing import Any
 from ..api.schemas import load_jsonschema
 from .prompt import Clause
 
-MAX_FIXES, MAX_DEPTH = 500, 20  # a schema may ask for itself
+MAX_ROUNDS, MAX_DEPTH, MAX_ERRORS = 100, 20, 500  # a schema may ask for itself, more than once
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 NAME = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*"
 # A name stands inside a sentence, or at its beginning with a verb after it, and is no part of a path.
@@ -59,32 +63,84 @@ FIXES: dict[str, Callable[[Any, Any, dict], Any]] = {  # keyword -> what fits; f
 
 
 class Values:
-    """What a clause has for a schema. Each file name, quotation, name and number in it is taken once.
+    """What a prompt has for a schema. Each file name, quotation, name and number in it is taken once.
 
     `answer` is what is said if no value is asked for. If it is `sure`, because it tells what tools returned, the values
     are from there; else a string may be one that is only likely.
     """
 
-    def __init__(self, prompt: Clause, answer: str = "", *, sure: bool = False):
+    def __init__(self, schema: dict[str, Any], prompt: Clause, answer: str = "", *, sure: bool = False):
+        judge = load_jsonschema().Draft202012Validator
+        from referencing import Registry  # slow, and jsonschema has imported it
+
+        # With a registry of its own it fetches nothing.
+        self.judge = judge(schema, format_checker=judge.FORMAT_CHECKER, registry=Registry())
         self.clause, self.answer, self.guess = prompt.but(answer) if sure else prompt, answer, not sure
         self.paths, self.numbers = list(self.clause.paths_or_known), NUMBER.findall(self.clause.text)
         self.texts = [text for text in self.clause.quoted if text not in self.paths]
         self.names = NAMES.findall(prompt.text)
 
-    def arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """What it has for the properties of an object."""
-        offered, required = schema.get("properties") or {}, schema.get("required") or []
+    def found(self) -> dict[str, Any]:
+        """What there is for the properties of an object."""
+        offered, required = self.judge.schema.get("properties") or {}, self.judge.schema.get("required") or []
         needed = {name for name in required if '"null"' not in json.dumps(offered.get(name))}
         found = {name: self.take(name, wanted, name in needed) for name, wanted in offered.items()}
         return {name: value for name, value in found.items() if value is not None}
+
+    def complete(self, value: Any) -> Any:
+        """A value, changed until it fits the schema. A keyword that FIXES does not know may stay unsatisfied."""
+        from referencing.exceptions import Unresolvable
+
+        whole = [copy.deepcopy(value)]
+        with contextlib.suppress(RecursionError, Unresolvable):  # a $ref that leads nowhere
+            for _ in range(MAX_ROUNDS):
+                errors = list(self.judge.iter_errors(whole[0]))
+                if not self._fixed(errors, whole) or len(errors) > MAX_ERRORS:
+                    break
+        return whole[0]
+
+    def _fixed(self, errors: list[Any], whole: list[Any]) -> list[list]:
+        """Change what is wrong, in each place once. Returns the places."""
+        fixed: list[list] = []
+        for error in errors:
+            while error.context:  # of several schemas the first is taken that allows a value
+                error = next((one for one in error.context if one.validator_value != "null"), error.context[0])
+            path = [0, *error.absolute_path]
+            if len(path) > MAX_DEPTH or any(path[: len(other)] == other for other in fixed):
+                continue
+            place = functools.reduce(operator.getitem, path[:-1], whole)
+            old, new = place[path[-1]], self._fix(error, path, place[path[-1]])
+            if new != old or type(new) is not type(old):
+                place[path[-1]] = copy.deepcopy(new)
+                fixed.append(path)
+        return fixed
+
+    def _fix(self, error, path, value):
+        """What is right in place of the value, or the value itself if nobody knows."""
+        keyword, name = error.validator, next((step for step in reversed(path) if isinstance(step, str)), "")
+        found = self.take(name, error.schema) if keyword in ("type", "enum", "format", "pattern") else None
+        if found is not None:
+            return found
+        if keyword == "type":
+            return self.made_up(name, error.schema)
+        return FIXES[keyword](value, error.validator_value, error.schema) if keyword in FIXES else value
+
+    def made_up(self, name: str, schema: dict[str, Any]) -> Any:
+        """A value of the type that a schema asks for."""
+        if "default" in schema and self.judge.evolve(schema=schema).is_valid(schema["default"]):
+            return schema["default"]
+        text = self.clause.raw if self.guess and not ANSWER.search(name) else self.answer
+        made_up = {"object": {}, "array": [], "boolean": False, "integer": 1, "number": 1, "null": None}
+        return made_up.get(kind_of(schema), text)
 
     def take(self, name: str, schema: Any, needed: bool = True) -> Any:
         """A value for the property of this name, or None."""
         kind, schema = kind_of(schema), schema if isinstance(schema, dict) else {}
         inside = kind_of(schema.get("items"))
         if "enum" in schema:
-            words = {option: rf"(?<![a-z0-9]){re.escape(str(option))}(?![a-z0-9])" for option in schema["enum"]}
-            return next((option for option, word in words.items() if self.clause.has(word)), None)
+            word = "(?<![a-z0-9]){}(?![a-z0-9])"
+            options = (option for option in schema["enum"] if self.clause.has(word.format(re.escape(str(option)))))
+            return next(options, None)
         if kind in ("integer", "number"):
             return self.number(name, kind)
         if kind == "boolean":
@@ -113,7 +169,7 @@ class Values:
     def string(self, name: str, schema: dict[str, Any], needed: bool) -> str | None:
         """A word of the right form, a file name, a quotation, what follows certain words; for a guess any name."""
         if "pattern" in schema or schema.get("format") in MADE_UP:
-            return next(filter(validator(schema).is_valid, WORDS.findall(self.clause.text)), None)
+            return next(filter(self.judge.evolve(schema=schema).is_valid, WORDS.findall(self.clause.text)), None)
         if re.search(r"path|file", name):
             return self.paths.pop(0) if self.paths else None
         if self.texts:
@@ -128,41 +184,6 @@ class Values:
             found = self.clause.has(PREPOSITION) or self.clause.has(LAST_WORD)
         return found[1].strip(" .?!。？！") if found else None
 
-    def fit(self, schema: dict[str, Any], value: Any = None) -> Any:
-        """`value`, changed until it fits. A keyword that FIXES does not know may stay unsatisfied."""
-        whole = [value]
-        errors = validator(schema).iter_errors
-        for _ in range(MAX_FIXES):
-            if not any(self._fixes(error, whole) for error in errors(whole[0])):
-                break
-        return whole[0]
-
-    def _fixes(self, error, whole):
-        """Change what is wrong in `whole[0]`. False if nobody knows how."""
-        while error.context:  # of several schemas the first is taken that allows a value
-            error = next((one for one in error.context if one.validator_value != "null"), error.context[0])
-        place, key, name = whole, 0, ""
-        for step in error.absolute_path:
-            place, key, name = place[key], step, step if isinstance(step, str) else name
-        keyword, old, new = error.validator, place[key], None
-        if keyword in ("type", "enum", "format", "pattern"):
-            new = self.take(name, error.schema)
-        if new is None and keyword == "type":
-            new = self.made_up(name, error.schema)
-        elif new is None and keyword in FIXES:
-            new = FIXES[keyword](old, error.validator_value, error.schema)
-        if keyword == "type" or (new is not None and len(error.absolute_path) < MAX_DEPTH):
-            place[key] = new
-        return place[key] is not old
-
-    def made_up(self, name: str, schema: dict[str, Any]) -> Any:
-        """A value of the type that a schema asks for."""
-        kind = kind_of(schema)
-        if "default" in schema:
-            return schema["default"]
-        text = self.clause.raw if self.guess and not ANSWER.search(name) else self.answer
-        return {"object": {}, "array": [], "boolean": False, "integer": 1, "number": 1, "null": None}.get(kind, text)
-
 
 def between(schema):
     """A number between two bounds, of which one or both are exclusive."""
@@ -172,11 +193,6 @@ def between(schema):
     if kind_of(schema) != "integer":
         return (low + high) / 2
     return math.floor(low) + 1 if "exclusiveMinimum" in schema else math.ceil(high) - 1
-
-
-def validator(schema: dict[str, Any]) -> Any:
-    judge = load_jsonschema().Draft202012Validator
-    return judge(schema, format_checker=judge.FORMAT_CHECKER)
 
 
 def label(name):

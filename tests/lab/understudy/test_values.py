@@ -71,6 +71,9 @@ def test_what_a_tool_returned_is_in_the_answer_that_a_form_or_a_final_tool_asks_
 
 def test_a_schema_that_nothing_satisfies_gets_an_answer_all_the_same():
     endless = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
-    for schema in (endless, record(a={"not": {}}), record(a=WHOLE | {"minimum": 3, "maximum": 1})):
+    many = {"$ref": "#/$defs/many"}
+    growing = record(a=many) | {"$defs": {"many": {"type": "array", "items": many, "minItems": 9}}}
+    nowhere = [record(a={"$ref": place}) for place in ("#/$defs/none", "http://127.0.0.1:9/none", "#/properties/a")]
+    for schema in (endless, growing, *nowhere, record(a={"not": {}}), record(a=WHOLE | {"minimum": 3, "maximum": 1})):
         said = Talk([], output_config={"format": {"type": "json_schema", "schema": schema}}).say("Hello")
         assert list(json.loads(said)) == schema["required"]
