@@ -11,6 +11,7 @@ from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.understudy import Understudy
 
 HEADERS = {"x-api-key": "any", "anthropic-version": "2023-06-01", "content-type": "application/json"}
+BETA = "structured-outputs-2025-11-13"  # with which output_format was what output_config.format is now
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,8 @@ def ask():
         connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
 
         def post(request):
-            connection.request("POST", "/v1/messages", json.dumps(request), HEADERS)
+            headers = HEADERS | {"anthropic-beta": BETA} if "output_format" in request else HEADERS
+            connection.request("POST", "/v1/messages", json.dumps(request), headers)
             body = json.loads(connection.getresponse().read())
             assert body["type"] == "message", body
             return body
@@ -79,7 +81,8 @@ def calls_what_is_forced(request, message):
 
 
 def is_json(request, message):
-    schema = request["output_config"]["format"]["schema"]
+    form = request.get("output_format") or request["output_config"]["format"]
+    schema = form["schema"]
     return calls_none(request, message) and is_valid(schema, json.loads(message["content"][-1]["text"]))
 
 
@@ -161,6 +164,7 @@ OPTIONS = {
     "max_tokens": (TALK, {"max_tokens": 5}, is_cut_off),
     "max_tokens in a call": ("Run `ls -la`", OFFER | {"max_tokens": 9}, is_cut_off, OFFER, calls_none),
     "max_tokens in JSON": (TALK, {"max_tokens": 5, "output_config": JSON}, is_cut_off),
+    "output_format": (TALK, {"output_format": JSON["format"]}, is_json),
     "JSON after calls": (LOOK, OFFER | {"output_config": JSON}, calls_two, OFFER | {"output_config": JSON}, is_json),
 }
 for name, schema in SCHEMAS.items():
