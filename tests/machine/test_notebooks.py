@@ -93,6 +93,20 @@ def test_a_cell_that_waits_for_a_slow_endpoint_shows_it_and_can_be_stopped(tmp_p
     assert said(notebook)[asked_again.id] == "'At last.'"  # and the line that was there is gone
 
 
+@pytest.mark.parametrize("path", [NOTEBOOKS[number] for number in (0, 1, 6, 7, 10)], ids=lambda path: path.stem)
+def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path):
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
+    message |= {"content": [{"type": "text", "text": "Sure!"}], "usage": {"input_tokens": 1, "output_tokens": 2}}
+    notebook = read(path)
+    with fake_endpoint.endpoint(body=json.dumps(message).encode()) as url:
+        (tmp_path / ".env").write_text(f"BASE_URL={url}\nMODEL_ID=tiny\n")
+        runner(notebook, tmp_path).execute()
+    warned = [text for text in said(notebook).values() if "It was offered tools and called none" in text]
+    assert warned
+    if path.stem.startswith("01"):
+        assert "This reply calls no tool, so a call stands in for its own: bash {" in said(notebook)["s2-ask"]
+
+
 def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     (tmp_path / ".env").write_text("API_KEY=a-real-key\nMODEL_ID=a-model\n")
     (tmp_path / NOTEBOOKS[0].name).write_bytes(NOTEBOOKS[0].read_bytes())

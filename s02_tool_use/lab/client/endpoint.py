@@ -39,7 +39,8 @@ def connect(
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
     a key or a base URL decides: the file .env, searched from the current folder upwards, then the environment. Key and
     address always come from the same place, so that no key is sent to a server that it was not meant for. If neither
-    names one, with `offline`, or if the environment sets S02_OFFLINE, the understudy answers, offline.
+    names one, with `offline`, or if the environment sets S02_OFFLINE, the understudy answers, offline. What stands
+    between the client and a live endpoint (MAX_TOKENS, progress, Stop) is in live.py.
 
     `record` names a file to which all that is sent and received is appended, without the key. `replay` names such a
     file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
@@ -48,6 +49,7 @@ def connect(
     for option, given in (("record=", record), ("a script", script)):
         if replay is not None and given is not None:
             raise RecordingError(f"Give {option} or replay=, not both: a replay answers from its file.")
+    most = 0  # tokens of a reply
     watchers: list[Live | Recorder | Replay] = []  # of what goes through the HTTP client, from the network to the SDK
     options, note = settings.in_force(offline or script is not None or replay is not None)
     if options:
@@ -64,7 +66,7 @@ def connect(
         options, model, by = _offline(Understudy()), Understudy.name, "rules"
         said = f"Offline: no language model answers here, rules do. {note}".strip()
     if record is not None:
-        watchers.insert(0, recorder := Recorder(record, model, by))
+        watchers.insert(0, recorder := Recorder(record, model, by, most))
         said += f" {recorder.said}"
     client = _client(watchers, **options)
     print(cut(said))

@@ -18,7 +18,7 @@ from typing import Any
 from ..api.wire import stream_events
 from .faults import NO_MESSAGE, Stopped, printable
 from .progress import Progress
-from .recording import PIECES, parsed
+from .recording import PIECES, bounded, parsed
 from .replay import message_of
 
 OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
@@ -75,9 +75,7 @@ class Live:
     def _as_stream(self, request, body):
         import httpx2
 
-        body = {**body, "stream": True}
-        if self.most and isinstance(body.get("max_tokens"), int):
-            body["max_tokens"] = min(body["max_tokens"], self.most)
+        body = bounded({**body, "stream": True}, self.most)
         made = {"headers": _others(request.headers), "json": body, "extensions": request.extensions}
         return httpx2.Request(request.method, request.url, **made)
 

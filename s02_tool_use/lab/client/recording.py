@@ -39,16 +39,16 @@ class RecordingWarning(UserWarning):
 class Recorder:
     """Appends a run to the file `path`, and says so in `said`. What the file holds already stays.
 
-    `answered_by`: see replay.WHO.
+    `answered_by`: see replay.WHO. `most`: the limit that MAX_TOKENS set, with which a replay compares; 0 is none.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: str, answered_by: str):
+    def __init__(self, path: str | os.PathLike[str], model: str, answered_by: str, most: int = 0):
         self.path, heads, _, _ = read(path, "record")
         self.run = len(heads) + 1
         self._lock, self._numbers, self._failed = threading.Lock(), itertools.count(1), False
         date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._head = {"format": FORMAT, "version": VERSION, "run": self.run, "model": model, "date": date}
-        self._head["answered_by"] = answered_by
+        self._head |= {"answered_by": answered_by} | ({"max_tokens": most} if most else {})
         try:
             self._append(self._head)
         except OSError as error:
@@ -95,6 +95,12 @@ class Recorder:
             if file.write(data) < len(data):
                 file.truncate(end)  # half a line would make the whole file unreadable
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def bounded(request: Any, most: int) -> Any:
+    """A request that asks for at most `most` tokens, if that is not 0."""
+    asked = request.get("max_tokens") if isinstance(request, dict) else None
+    return {**request, "max_tokens": min(asked, most)} if most and isinstance(asked, int) else request
 
 
 def without_keys(line: dict) -> dict:
@@ -192,7 +198,7 @@ def read(path: Any, option: str = "replay") -> tuple[Path, list[dict], list[dict
         if line.get("format") == FORMAT:
             if line.get("version") != VERSION:
                 raise RecordingError(f"{name} was made by another version of this course: update the course.")
-            heads.append({"model": "?", "date": "?", "answered_by": "endpoint", **line})
+            heads.append({"model": "?", "date": "?", "answered_by": "endpoint", "max_tokens": 0, **line})
             broken = None  # only a write that was interrupted stands right before a new run
         elif not heads:
             todo = "Name another file." if option == "record" else 'connect(record="run.jsonl") makes one.'

@@ -18,7 +18,7 @@ from ...calls.secrets import CUT
 from ..api import wire
 from ..api.server import ApiError, Response, in_one_piece
 from .faults import printable
-from .recording import RecordingError, parsed, read, without_keys
+from .recording import RecordingError, bounded, parsed, read, without_keys
 
 # Who answered in a recording, by `answered_by`; an endpoint needs no sentence.
 WHO = {
@@ -47,6 +47,7 @@ class Replay:
         lines = [without_keys(line) for line in lines if line["run"] == head["run"]]
         self.lines = without_retried(sorted(lines, key=lambda line: line["n"]))
         self.name: str = head["model"]
+        self._most = head["max_tokens"]
         self.departures: list[str] = []
         self._known: set[tuple] = set()  # places that departed
         self._used, self._lock, self._at, self._told = 0, threading.Lock(), 0, False
@@ -65,6 +66,7 @@ class Replay:
 
     def respond(self, method: str, path: str, request: Any, judge: Callable[[Any], None]) -> Response:
         """The Response for a request. `judge(request)` raises what the API's rules say against one that departs."""
+        request = bounded(request, self._most)
         with self._lock:
             number, line, found = self._next({"method": method, "path": path, "request": request})
             if found:

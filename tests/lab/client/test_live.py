@@ -15,7 +15,7 @@ from s02_tool_use import agent_loop
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.api.wire import stream_events
 from s02_tool_use.lab.client import live as module
-from s02_tool_use.lab.client.endpoint import connect
+from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.faults import explain
 from s02_tool_use.lab.client.live import LiveWarning, Stopped
 from s02_tool_use.lab.client.settings import SettingsError
@@ -223,6 +223,18 @@ def test_no_reply_is_longer_than_the_setting(live):
         client.beta.messages.create(model=model, max_tokens=100, messages=HELLO)
     assert [request["max_tokens"] for request in sent] == [50, 20, 50, 50]
     assert all(request["stream"] for request in sent)
+
+
+def test_a_recording_with_a_limit_is_replayed_where_there_is_none(live):
+    with endpoint(body=json.dumps(MESSAGE).encode()) as url:
+        live(url, "MAX_TOKENS=50")
+        recorded = connect(record="run.jsonl")
+        agent_loop(*recorded, list(HELLO))
+    replaying = connect(replay="run.jsonl")
+    messages = list(HELLO)
+    agent_loop(*replaying, messages)
+    assert messages[1]["content"][0]["text"] == "Good morning."
+    assert departures(replaying[0]) == []
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
