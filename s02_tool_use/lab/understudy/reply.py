@@ -2,7 +2,7 @@
 
 The way of a request: what was asked for last (Asked, below) is cut into clauses (prompt.py), each clause gets the plan
 of the first intent that fits (intents.py), the plan says what to call next or what to answer (plans.py, fix_test.py),
-toolbox.py knows which of the offered tools can do that, and values.py what to send to one that nobody here knows.
+toolbox.py knows which of the offered tools can do that, and values.py fills in what a schema asks for.
 """
 
 import json

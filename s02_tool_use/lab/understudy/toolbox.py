@@ -259,6 +259,6 @@ FILLER = re.compile("a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|
 
 def _words(text):
     """The words of a text, lower case, without plural s and filler: how many files -> {many, count, file}."""
-    words = set(re.findall(r"[a-z]+|[\u4e00-\u9fff]", text.lower()))
+    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[\u4e00-\u9fff]", text)}
     counts = {"count"} if words & {"many", "number"} else set()
     return {re.sub(r"(?<=...)s$", "", word) for word in words if not FILLER.fullmatch(word)} | counts

@@ -42,23 +42,19 @@ MADE_UP = {  # by format
     "uri": "https://example.com",
     "uuid": "00000000-0000-4000-8000-000000000000",
 }
-FIXES: dict[str, Callable[[Any, Any, dict], Any]] = {  # keyword -> what fits; from what does not, and what is wanted
-    "const": lambda value, wanted, schema: wanted,
-    "enum": lambda value, wanted, schema: wanted[0],
-    "required": lambda value, wanted, schema: dict.fromkeys(wanted) | value,
-    "minItems": lambda value, wanted, schema: value + [None] * (wanted - len(value)),
-    "maxItems": lambda value, wanted, schema: value[:wanted],
-    "uniqueItems": lambda value, wanted, schema: [
+FIXES: dict[str, Callable[[Any, Any], Any]] = {  # keyword -> what fits, from what does not and what the keyword wants
+    **dict.fromkeys(("const", "minimum", "maximum"), lambda value, wanted: wanted),
+    "enum": lambda value, wanted: wanted[0],
+    "format": lambda value, wanted: MADE_UP.get(wanted, value),
+    "required": lambda value, wanted: dict.fromkeys(wanted) | value,
+    "minItems": lambda value, wanted: value + [None] * (wanted - len(value)),
+    "maxItems": lambda value, wanted: value[:wanted],
+    "uniqueItems": lambda value, wanted: [
         f"{one} {n}" if isinstance(one, str) and one in value[:n] else one for n, one in enumerate(value)
     ],
-    "minimum": lambda value, wanted, schema: wanted,
-    "maximum": lambda value, wanted, schema: wanted,
-    "exclusiveMinimum": lambda value, wanted, schema: between(schema),
-    "exclusiveMaximum": lambda value, wanted, schema: between(schema),
-    "multipleOf": lambda value, wanted, schema: math.ceil(value / wanted) * wanted,
-    "minLength": lambda value, wanted, schema: value.ljust(wanted, "."),
-    "maxLength": lambda value, wanted, schema: value[:wanted],
-    "format": lambda value, wanted, schema: MADE_UP.get(wanted, value),
+    "multipleOf": lambda value, wanted: math.ceil(value / wanted) * wanted,
+    "minLength": lambda value, wanted: value.ljust(wanted, "."),
+    "maxLength": lambda value, wanted: value[:wanted],
 }
 
 
@@ -70,19 +66,23 @@ class Values:
     """
 
     def __init__(self, schema: dict[str, Any], prompt: Clause, answer: str = "", *, sure: bool = False):
-        judge = load_jsonschema().Draft202012Validator
-        from referencing import Registry  # slow, and jsonschema has imported it
-
-        # With a registry of its own it fetches nothing.
-        self.judge = judge(schema, format_checker=judge.FORMAT_CHECKER, registry=Registry())
-        self.clause, self.answer, self.guess = prompt.but(answer) if sure else prompt, answer, not sure
+        self.schema, self.clause = schema, prompt.but(answer) if sure else prompt
+        self.answer, self.guess = answer, not sure
         self.paths, self.numbers = list(self.clause.paths_or_known), NUMBER.findall(self.clause.text)
         self.texts = [text for text in self.clause.quoted if text not in self.paths]
         self.names = NAMES.findall(prompt.text)
 
+    @functools.cached_property
+    def judge(self) -> Any:
+        """jsonschema's validator, with a registry of its own: it fetches nothing."""
+        validator = load_jsonschema().Draft202012Validator
+        from referencing import Registry  # slow, and jsonschema has imported it
+
+        return validator(self.schema, format_checker=validator.FORMAT_CHECKER, registry=Registry())
+
     def found(self) -> dict[str, Any]:
         """What there is for the properties of an object."""
-        offered, required = self.judge.schema.get("properties") or {}, self.judge.schema.get("required") or []
+        offered, required = self.schema.get("properties") or {}, self.schema.get("required") or []
         needed = {name for name in required if '"null"' not in json.dumps(offered.get(name))}
         found = {name: self.take(name, wanted, name in needed) for name, wanted in offered.items()}
         return {name: value for name, value in found.items() if value is not None}
@@ -123,7 +123,9 @@ class Values:
             return found
         if keyword == "type":
             return self.made_up(name, error.schema)
-        return FIXES[keyword](value, error.validator_value, error.schema) if keyword in FIXES else value
+        if keyword in ("exclusiveMinimum", "exclusiveMaximum"):
+            return between(error.schema)
+        return FIXES[keyword](value, error.validator_value) if keyword in FIXES else value
 
     def made_up(self, name: str, schema: dict[str, Any]) -> Any:
         """A value of the type that a schema asks for."""
@@ -152,7 +154,8 @@ class Values:
         if kind == "array" and inside == "string":
             if own := self.clause.has(rf"\b{label(name)}(?: are |\s*[=:])([^.;\n]+)"):
                 return [text.strip(" `'\"") for text in re.split(r",|\band\b", own[1])]
-            return self.paths or self.texts or (needed and self.guess and self.names) or None
+            names = self.names if needed and self.guess and name in self.schema.get("properties", {}) else []
+            return self.paths or self.texts or names or None
         return self.string(name, schema, needed) if kind == "string" else None
 
     def number(self, name: str, kind: str) -> float | None:

@@ -32,6 +32,7 @@ EXAMPLES = [
     ("The code is AB-12, please", record(code=TEXT | {"pattern": "^[A-Z]+-[0-9]+$"}), {"code": "AB-12"}),
     ("I like it: positive", record(mood={"enum": ["negative", "positive"]}), {"mood": "positive"}),
     ("tags: tea, green and hot", record(tags={"type": "array", "items": TEXT}), {"tags": ["tea", "green", "hot"]}),
+    ("Compare Paris and Rome", record(cities={"type": "array", "items": TEXT}), {"cities": ["Paris", "Rome"]}),
     ("Add 3, 4 and 5", record(numbers={"type": "array", "items": WHOLE}), {"numbers": [3, 4, 5]}),
     ("Open README.md in Paris", record(file=TEXT, city=TEXT), {"file": "README.md", "city": "Paris"}),
     ("Ada is here", record(name=TEXT, job={"anyOf": [TEXT, {"type": "null"}]}), {"name": "Ada", "job": None}),
