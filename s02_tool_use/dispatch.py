@@ -98,11 +98,17 @@ def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS) -> dict
         if handler is None:
             asked = repr(name) if isinstance(name, str) else "a call without a name"
             raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(map(str, handlers))}")
-        schema: dict = next((tool["input_schema"] for tool in TOOLS if tool["name"] == name), {})
-        result["content"] = sendable(handler(**fitting_arguments(name, handler, given, schema)))
+        result["content"] = sendable(handler(**fitting_arguments(name, handler, given, _schema(name))))
         return result
     except ToolError as error:
         fault = str(error)
     except Exception as error:
         fault = f"{name} failed: {traceback.format_exception_only(type(error), error)[-1].strip()}"
     return {**result, "content": sendable(fault), "is_error": True}
+
+
+def _schema(name):
+    for tool in TOOLS:
+        if tool["name"] == name:
+            return tool["input_schema"]
+    return {}

@@ -33,13 +33,15 @@ def fitting_arguments(name, handler, given, schema) -> dict:
             faults.append(f"there is no argument {key!r}")
         elif value is None and not needed.get(key, True):
             continue  # null says "left out"
+        elif key not in kinds:
+            fitting[key] = value
         else:
-            kind = kinds.get(key, {}).get("type")
             try:
-                fitting[key] = fit(value, kind)
+                fitting[key] = fit(value, kinds[key].get("type"))
             except ValueError:
-                faults.append(f"{key} must be of type {kind}, not {_kind(value)}")
-    faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
+                faults.append(f"{key} must be of type {kinds[key]['type']}, not {_kind(value)}")
+    if len(fitting) < len(needed):  # a call of the smallest tool takes a microsecond or two
+        faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
     if faults:
         types = {key: kinds.get(key, {}).get("type", "any") for key in needed}
         form = [f'"{key}": {types[key]}{" (optional)" * (not need)}' for key, need in needed.items()]
