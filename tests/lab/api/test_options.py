@@ -5,6 +5,7 @@ import json
 
 import jsonschema
 import pytest
+from talk import tool
 
 from s02_tool_use import TOOLS
 from s02_tool_use.lab.api.server import Server
@@ -71,6 +72,10 @@ def calls_two(request, message):
 
 def tells_the_results(request, message):
     return calls_none(request, message) and message["content"][-1]["text"].count("tea") == 2
+
+
+def tells_the_result(request, message):
+    return calls_none(request, message) and "tea" in message["content"][-1]["text"]
 
 
 def calls_what_is_forced(request, message):
@@ -167,6 +172,15 @@ OPTIONS = {
     "output_format": (TALK, {"output_format": JSON["format"]}, is_json),
     "JSON after calls": (LOOK, OFFER | {"output_config": JSON}, calls_two, OFFER | {"output_config": JSON}, is_json),
 }
+for one, prompt in [
+    (tool("Bash", required=("command",)), "Run `ls`"),
+    (tool("Read", required=("file_path",)), "Read README.md"),
+    (tool("execute_command", required=("command", "requires_approval")), "Run `ls`"),
+    (tool("x", "Runs a shell command.", required=("line",), line={"description": "The command"}), "Run `ls`"),
+    ({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}, "Read README.md"),
+    ({"type": "bash_20250124", "name": "bash"}, "Run `ls`"),
+]:
+    OPTIONS[f"a tool called {one['name']}"] = (prompt, {"tools": [one]}, calls_one, {"tools": [one]}, tells_the_result)
 for name, schema in SCHEMAS.items():
     offer = {"tools": [{"name": "record", "description": "Record it.", "input_schema": schema}], "tool_choice": ANY}
     OPTIONS[f"arguments: {name}"] = (TALK, offer, calls_what_is_forced)
