@@ -152,6 +152,7 @@ def response_for(line: dict, request: Any) -> Response:
 def message_of(events: Iterable[dict]) -> tuple[int | None, dict | None]:
     """(status, body) of the Message that a stream tells, of its error, or (None, None) if it has no end."""
     message: dict = {}
+    blocks: dict = {}  # by their index
     for event in copy.deepcopy(list(events)):
         match event:
             case {"type": "error"}:
@@ -161,13 +162,19 @@ def message_of(events: Iterable[dict]) -> tuple[int | None, dict | None]:
                 message["content"] = []
             case {"type": "content_block_start", "content_block": block}:
                 message["content"].append(block)
-            case {"type": "content_block_delta", "delta": {"citation": citation}}:
-                block.setdefault("citations", []).append(citation)
-            case {"type": "content_block_delta", "delta": delta}:
-                block.update({key: (block.get(key) or "") + delta[key] for key in delta if key != "type"})
+                blocks[event.get("index")] = block
+            case {"type": "content_block_delta", "delta": dict(pieces)}:
+                block = blocks[event.get("index")]
+                pieces.pop("type", None)
+                for key, piece in pieces.items():
+                    if key == "citation":
+                        block["citations"] = [*(block.get("citations") or ()), piece]
+                    else:
+                        block[key] = (block.get(key) or "") + piece if isinstance(piece, str) else piece
             case {"type": "message_delta", "delta": delta}:
                 usage = (message.get("usage") or {}) | (event.get("usage") or {})
                 message |= {**delta, "usage": usage}
+                message |= {key: event[key] for key in event.keys() & {"context_management"}}
             case {"type": "message_stop"}:
                 for block in message["content"]:
                     if "partial_json" in block:

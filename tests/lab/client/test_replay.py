@@ -499,3 +499,34 @@ def test_a_reply_of_another_endpoint_that_lacks_keys_can_be_streamed():
     answer = response_for({"status": 200, "response": {**body, "stop_reason": "end_turn"}}, {"stream": True})
     events = [json.loads(piece.decode().partition("data: ")[2]) for piece in answer.pieces]
     assert message_of(events)[1]["content"][1] == {"type": "text", "text": "Hi"}
+
+
+def test_what_a_stream_says_in_its_own_ways_is_in_the_message():
+    def delta(index, **pieces):
+        return {"type": "content_block_delta", "index": index, "delta": {"type": "a_delta", **pieces}}
+
+    def start(index, **block):
+        return {"type": "content_block_start", "index": index, "content_block": block}
+
+    managed = {"applied_edits": []}
+    events = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 3, "output_tokens": 1}}},
+        start(0, type="text", text="", citations=None),
+        start(1, type="compaction", content=None),
+        delta(0, text="One."),
+        delta(1, content="So far."),
+        delta(0, citation={"n": 1}),
+        delta(0, citation={"n": 2}),
+        delta(1, encrypted_content=None),
+        {"type": "message_delta", "delta": {"stop_reason": "x"}, "usage": {}, "context_management": managed},
+        {"type": "message_stop"},
+    ]
+    assert message_of(events)[1] == {
+        "usage": {"input_tokens": 3, "output_tokens": 1},
+        "content": [
+            {"type": "text", "text": "One.", "citations": [{"n": 1}, {"n": 2}]},
+            {"type": "compaction", "content": "So far.", "encrypted_content": None},
+        ],
+        "stop_reason": "x",
+        "context_management": managed,
+    }
