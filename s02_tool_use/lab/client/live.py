@@ -24,7 +24,6 @@ from .replay import message_of
 OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
 QUIET_SECONDS, EVERY_SECONDS = 2.0, 1.0  # before a cell says anything, and between two looks
 
-
 # What a client says once of its endpoint or model.
 NO_USAGE = "It does not say how many tokens it reads and writes: what it writes is estimated."
 NO_CALL = "It was offered tools and called none, as small models do. README names models that call tools."
@@ -95,7 +94,9 @@ class Live:
                 case {"type": "message_delta"}:
                     yield self._counted(event, waiting.progress.tokens)
                 case {"type": str(kind)}:
-                    waiting.tell(event)
+                    delta = event.get("delta") or {}
+                    for key in PIECES & delta.keys():
+                        waiting.progress.tell("delta", str(delta[key]))
                     if (event.get("content_block") or {}).get("type") == "tool_use":
                         self._known.add(NO_CALL)
                     if kind == "message_stop" and offered and in_a_cell():
@@ -141,13 +142,6 @@ class Waiting:
             self._thread.join()
         if self._handle:
             self._show("")
-
-    def tell(self, event: dict) -> None:
-        """Count what an event of the stream brings."""
-        delta = event.get("delta")
-        if isinstance(delta, dict):
-            for key in PIECES & delta.keys():
-                self.progress.tell("delta", str(delta[key]))
 
     def _tick(self):
         wait = QUIET_SECONDS
