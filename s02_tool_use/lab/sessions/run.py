@@ -4,6 +4,7 @@ It drives agent_steps. A saved list of messages can be walked in the same way. L
 What a tool did to them stays done, whatever stage one goes back to.
 """
 
+import contextlib
 import copy
 import itertools
 import json
@@ -17,7 +18,8 @@ from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of
 from . import stages
-from .session import answered
+from .progress import Progress
+from .session import answered, no_call
 from .stages import Stage
 
 
@@ -35,6 +37,7 @@ class Run:
         if not history:
             raise ValueError("There are no messages: give a list that ends with a message of the user.")
         self._answerer = answerer_of(client)
+        self.progress = Progress()  # of what goes on; whoever begins it may start the clock anew
         if saved:
             self.stages = list(stages.saved_stages(history, self.settings))
         else:
@@ -132,9 +135,10 @@ class Run:
         if start.lines is not None:
             self._answerer._used = start.lines  # a script goes on where it was at that stage
         client = _Once(start.reply, self.client) if start.reply else self.client
-        settings = {**self.settings, "approve": verdict, "stream": False}  # pieces of a text are no stages
+        settings = {**self.settings, "approve": verdict, "stream": True}  # its pieces are no stages: they are counted
         turn, request = {"results": []}, {}
         for kind, data in loop.agent_steps(client, self.model, history, **settings):
+            self.progress.tell(kind, data)
             if kind in ("request", "stop"):
                 given = len(turn["results"])
                 turn = {"base": list(history), "reply": None, "results": [], "lines": self._lines}
@@ -144,6 +148,8 @@ class Run:
                 request = data
                 yield from stages.request_stages(request, history, **turn)
             elif kind == "reply":
+                if data.stop_reason is None:
+                    raise ProtocolError
                 yield Stage("sent", stages.SENT, turn["base"], request, **turn)
                 reply = {**data.to_dict(), "content": history[-1]["content"] if data.content else []}
                 turn |= {"reply": reply, "lines": self._lines}
@@ -160,28 +166,44 @@ class Run:
                 kind = ("result" if block.get("name") in handlers else "unknown") if ran else "refused"
                 yield Stage(kind, stages.of_result(data), history, data, block, **turn)
             elif kind == "stop":
-                yield Stage("stop", stages.of_stop(data), history, **turn)
+                says = f"{stages.of_stop(data)} {no_call(self.client, self.model, history)}".strip()
+                yield Stage("stop", says, history, **turn)
 
     @property
     def _lines(self):
         return getattr(self._answerer, "_used", None)
 
 
+class ProtocolError(Exception):
+    """A stream that ended before its reply did; faults.explain knows the name."""
+
+
 class _Once:
-    """A client that gives a reply that is already known, once. After that the real one answers."""
+    """A client that gives a reply that is already known, once, in no pieces. After that the real one answers."""
 
     def __init__(self, reply, client):
         self.messages, self._reply, self._client = self, reply, client
 
-    def create(self, **request):
+    def stream(self, **request):
         if self._reply is None:
-            return self._client.messages.create(**request)
+            return self._client.messages.stream(**request)
         reply, self._reply = copy.deepcopy(self._reply), None
         blocks = [SimpleNamespace(model_dump=lambda block=block, **_: block) for block in reply["content"]]
         if reply.get("stop_reason") in ("tool_use", "end_turn", None):  # calls may have come or gone by an edit
             calls = any(block.get("type") == "tool_use" for block in reply["content"])
             reply["stop_reason"] = "tool_use" if calls else "end_turn"
-        return SimpleNamespace(content=blocks, stop_reason=reply["stop_reason"], to_dict=lambda: copy.deepcopy(reply))
+        known = {"content": blocks, "stop_reason": reply["stop_reason"], "usage": None}
+        return contextlib.nullcontext(_Known(**known, to_dict=lambda: copy.deepcopy(reply)))
+
+
+class _Known(SimpleNamespace):
+    """The stream of a known reply, and that reply."""
+
+    def __iter__(self):
+        return iter(())
+
+    def get_final_message(self):
+        return self
 
 
 def parsed(text: str, kind: Any = object) -> Any:

@@ -14,7 +14,7 @@ from ... import loop
 from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
-from ..client.endpoint import departures
+from ..client.endpoint import answerer_of, departures
 from ..client.progress import Progress
 from .job import Job, Stopped
 
@@ -175,7 +175,8 @@ class _ChatTurn:
             why = WHY.get(step.data, f"It ended with {step.data}.")
             if self.messages[-1]["role"] == "user":  # an empty turn is no part of the history
                 why = why or NOTHING
-            self.end(step.data, " ".join(filter(None, [why, *departures(session.client)[said_before:]])))
+            said = [why, no_call(session.client, session.model, self.messages), *departures(session.client)[said_before:]]
+            self.end(step.data, " ".join(filter(None, said)))
         except KeyboardInterrupt:
             self.end(STOPPED, WHY[STOPPED])
         except Exception as error:
@@ -232,6 +233,14 @@ class _ChatTurn:
             self.session._turn, self.ending = None, (reason, sentence)
             self.session.watch("end", self.ending)
         self.over.set()
+
+
+def no_call(client, model, history):
+    """What to say of a model that ends its first turn without a call, as those do that cannot call; "" of any other."""
+    turns = [message["role"] for message in history]
+    if answerer_of(client) or turns.count("assistant") != 1 or conversation.calls(history):
+        return ""
+    return f"{model} called no tool. If a tool was needed, take a model that calls tools: the README names some."
 
 
 def answered(history, results):
