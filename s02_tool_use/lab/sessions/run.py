@@ -166,7 +166,7 @@ class Run:
                 kind = ("result" if block.get("name") in handlers else "unknown") if ran else "refused"
                 yield Stage(kind, stages.of_result(data), history, data, block, **turn)
             elif kind == "stop":
-                says = f"{stages.of_stop(data)} {no_call(self.client, self.model, history)}".strip()
+                says = f"{stages.of_stop(data)} {no_call(self.client, self.model, history, self.settings)}".strip()
                 yield Stage("stop", says, history, **turn)
 
     @property

@@ -175,7 +175,8 @@ class _ChatTurn:
             why = WHY.get(step.data, f"It ended with {step.data}.")
             if self.messages[-1]["role"] == "user":  # an empty turn is no part of the history
                 why = why or NOTHING
-            said = [why, no_call(session.client, session.model, self.messages), *departures(session.client)[said_before:]]
+            no_calls = no_call(session.client, session.model, self.messages, session.settings)
+            said = [why, no_calls, *departures(session.client)[said_before:]]
             self.end(step.data, " ".join(filter(None, said)))
         except KeyboardInterrupt:
             self.end(STOPPED, WHY[STOPPED])
@@ -235,10 +236,11 @@ class _ChatTurn:
         self.over.set()
 
 
-def no_call(client, model, history):
+def no_call(client, model, history, settings):
     """What to say of a model that ends its first turn without a call, as those do that cannot call; "" of any other."""
     turns = [message["role"] for message in history]
-    if answerer_of(client) or turns.count("assistant") != 1 or conversation.calls(history):
+    has_tools = settings.get("tools", True) and not answerer_of(client)
+    if not has_tools or turns.count("assistant") != 1 or conversation.calls(history):
         return ""
     return f"{model} called no tool. If a tool was needed, take a model that calls tools: the README names some."
 

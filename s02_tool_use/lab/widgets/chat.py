@@ -44,6 +44,7 @@ class Chat(Panel):
         tooltip = "Stop; the conversation stays valid"
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
         self.asked, self.status, self.link = Drawing(), Drawing(), Drawing()
+        self.working = Drawing(width="auto")
         answers = row(
             button("Allow", lambda _: self._decide(True), button_style="success"),
             button("Always in this session", lambda _: self._decide("always")),
@@ -57,10 +58,15 @@ class Chat(Panel):
         below = row(
             button("New conversation", self._reset),
             button("Export", self._export, "The conversation as a JSON file"),
+            self.working,
             self.status,
         )
         super().__init__([ipywidgets.VBox([self.turns], layout=scroll), self.question, prompt, below, self.link])
         self._draw()
+
+    @property
+    def busy(self) -> bool:
+        return self.session.busy
 
     @property
     def messages(self) -> list:
@@ -117,6 +123,7 @@ class Chat(Panel):
         self._calls = {}
         self._add(page.bar(f"<b>you</b>{page.code(prompt, prose=True)}", page.COLOURS[0]))
         self._draw()
+        self.tick(self._draw_working)
 
     def _on_request(self, request):
         self._answer, self._text = None, ""
@@ -177,9 +184,14 @@ class Chat(Panel):
         session = self.session
         self.question.layout.display = "" if session.question else "none"
         self.stop_button.disabled = not session.busy
-        doing = "waits for you" if session.question else "at work ..." if session.busy else "ready"
+        self._draw_working()
+        doing = "waits for you" if session.question else "at work" if session.busy else "ready"
         cost = "" if session.cost is None else f", {session.cost:.4f} at your prices"
         self.status.draw(f'<span role="status">{doing} · {", ".join(filter(None, session.used))}{cost}</span>')
+
+    def _draw_working(self):
+        progress = self.session.progress
+        self.working.draw(f"<i>{progress}</i>" if progress else "")
 
 
 def _call(call, result=None):

@@ -11,6 +11,9 @@ import ipywidgets
 from ..sessions.job import Job, Stopped
 from ..show import page
 
+TICK_SECONDS = 1.0  # between two looks at how far it is
+LEFT_BEHIND = "Stopped. What was running may go on for a while, but nobody waits for it."
+
 
 class Panel(ipywidgets.VBox):
     """A box of widgets. In a page without a kernel, its twin (a Page: HTML and text) stands in its place.
@@ -21,7 +24,7 @@ class Panel(ipywidgets.VBox):
 
     def __init__(self, parts):
         self.notice = Drawing()
-        self.busy, self._job = False, None
+        self._work, self._stop_work, self._ticks = None, lambda: None, 0
         self._loop = _running_loop()  # the kernel's; None in a plain Python
         super().__init__([*parts, self.notice], layout=ipywidgets.Layout(width="100%"))
 
@@ -70,28 +73,50 @@ class Panel(ipywidgets.VBox):
 
     # Work that takes time
 
+    @property
+    def busy(self):
+        return self._work is not None
+
     def work(self, function, then, draw):
-        """Run `function()` in a thread, then `then(its Job)` in the loop. `draw()` shows that `busy` has changed."""
+        """Run `function()` in a thread, then `then(its value, its error)` in the loop.
+
+        `draw()` shows that `busy` has changed, and each second how far it is.
+        """
         if self.busy:
             raise ValueError("This is still at work: wait for it, or press Stop.")
-        self.busy = True
-        draw()
+        self._work = work = object()
 
-        def finish(job):
-            self.busy = False
-            if job.error is not None:
-                self.complain(sentence_for(job.error))
-            then(job)
-            draw()
+        def finish(value, error):
+            if self._work is work:  # else it was left behind
+                self._work = None
+                if error is not None:
+                    self.complain(sentence_for(error))
+                then(value, error)
+                draw()
 
-        self._job = Job(function, lambda job: self.post(finish, job))
+        self.tick(draw)
+        job = Job(function, lambda job: self.post(finish, job.value, job.error))
+        self._stop_work = lambda: job.stop(lambda: self.post(finish, None, KeyboardInterrupt(LEFT_BEHIND)))
         if self._loop is None:  # nobody would draw later
-            self._job.join()
+            job.join()
+
+    def tick(self, draw):
+        """Call `draw()` now, and then each second as long as this is busy."""
+        self._ticks = mine = self._ticks + 1
+
+        def again():
+            if self._ticks == mine and self.busy:
+                draw()
+                self.later(TICK_SECONDS, again)
+
+        draw()
+        if self._loop is not None:
+            self.later(TICK_SECONDS, again)
 
     def stop(self):
-        """Stop what is running, as Ctrl-C would."""
+        """Stop what is running, as Ctrl-C would. What does not hear it is left behind after a while."""
         if self.busy:
-            self._job.stop()
+            self._stop_work()
 
 
 def _running_loop():
@@ -104,7 +129,7 @@ def _running_loop():
 def sentence_for(error):
     """An exception as one sentence."""
     if isinstance(error, KeyboardInterrupt):
-        return "Stopped."
+        return str(error) or "Stopped."
     text = str(error).strip().split("\n")[0]
     if isinstance(error, ValueError) and text:  # ours, or of a tool: written for people
         return text

@@ -5,6 +5,7 @@ from typing import Any
 import ipywidgets
 
 from .. import conversation, show
+from ..sessions.progress import Progress
 from ..sessions.run import Run
 from ..show import page, rows
 from ..show.page import Page
@@ -44,7 +45,7 @@ class Stepper(Panel):
         self.step = ipywidgets.Dropdown(description="Step", options=[("", 0)])
         self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
         self.view = choice("Show", VIEWS)
-        self.says, self.shown = Drawing(), Drawing()
+        self.says, self.shown, self.working = Drawing(), Drawing(), Drawing(width="auto")
         self.text = typed(ipywidgets.Textarea, "Edit")
         self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
         self.editor = ipywidgets.VBox([self.text, row(self.use_button)])
@@ -52,8 +53,10 @@ class Stepper(Panel):
         for part in (self.step, self.which):
             part.observe(self._chosen, "value")
         self.view.observe(lambda _: guarded(Stepper._draw)(self), "value")
-        moves = row(self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button)
-        super().__init__([moves, row(self.step, self.which), self.says, self.view, self.shown, self.editor])
+        moves = [self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button]
+        super().__init__(
+            [row(*moves, self.working), row(self.step, self.which), self.says, self.view, self.shown, self.editor]
+        )
         self._draw()
 
     @property
@@ -126,11 +129,15 @@ class Stepper(Panel):
             move()  # it is there already
             self._draw()
         else:
-            self.work(move, self._went, self._draw)  # a request or a tool may take its time
+            self.run.progress = Progress()
+            self.work(move, self._went, self._draw_working)  # a request or a tool may take its time
 
-    def _went(self, job):
-        if isinstance(job.error, KeyboardInterrupt):  # Stop came between two stages
-            self.run.fail(job.error)
+    def _went(self, _, error):
+        if isinstance(error, KeyboardInterrupt):  # Stop came between two stages, or was not heard: that run is left
+            stopped = self.run.fork()
+            stopped.fail(error)
+            self.runs[self.runs.index(self.run)] = self.run = stopped
+        self._draw()
 
     # What is shown
 
@@ -144,13 +151,17 @@ class Stepper(Panel):
             self.which.layout.display = "" if len(self.runs) > 1 else "none"
         finally:
             self._drawing = False
-        self.says.draw(_says(run, self.busy))
+        self.says.draw(_says(run))
         self.shown.draw(self._view(stage))
         editable = stage.editable
         self.editor.layout.display = "" if editable is not None and not run.saved else "none"
         self.text.value = "" if editable is None else rows.to_edit(editable)
         self.text.rows = min(12, self.text.value.count("\n") + 2)
         self.fork_button.disabled = run.client is None
+        self._draw_working()
+
+    def _draw_working(self):
+        self.working.draw(f"<i>at work: {self.run.progress}</i>" if self.busy else "")
         self.stop_button.disabled = not self.busy
 
     def _view(self, stage):
@@ -174,11 +185,10 @@ class Stepper(Panel):
         return show.show_source(handler) if handler is not None else _note("There is no handler of this name.")
 
 
-def _says(run, busy):
+def _says(run):
     stage = run.stage
     colour = page.RED if stage.kind == "failed" else page.GREY if stage.kind in ("stop", "end") else page.COLOURS[0]
-    doing = " <i>... at work</i>" if busy else ""
-    head = f"{page.badge(f'step {run.at}', colour)} <b>{page.escape(stage.title)}</b>{doing}"
+    head = f"{page.badge(f'step {run.at}', colour)} <b>{page.escape(stage.title)}</b>"
     return f'<div role="status">{head}<div>{page.escape(stage.says)}</div></div>'
 
 

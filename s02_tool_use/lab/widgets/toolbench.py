@@ -5,12 +5,14 @@ Left out of the form: nested objects. They are typed as JSON.
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import ipywidgets
 
 from ... import dispatch
 from .. import show
+from ..sessions.progress import Progress
 from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
@@ -77,16 +79,17 @@ class ToolBench(Panel):
     def _run(self):
         arguments = parsed(self.json.value or "{}") if self.raw.value == "JSON" else self._arguments()
         block = {"type": "tool_use", "id": f"toolu_{self._runs + 1:02}", "name": self.tool.value, "input": arguments}
-        self.work(lambda: dispatch.run_tool(block, self.handlers), lambda job: self._ran(block, job), self._draw)
+        self.progress = Progress()
+        self.work(lambda: dispatch.run_tool(block, self.handlers), partial(self._ran, block), self._draw)
 
-    def _ran(self, block, job):
-        if job.error is None:  # else it was stopped
-            self.block, self.result = block, job.value
+    def _ran(self, block, result, error):
+        if error is None:  # else it was stopped
+            self.block, self.result = block, result
             self._runs += 1
 
     def _draw(self):
         self.stop_button.disabled = not self.busy
-        self.shown.draw("<i>It runs ...</i>" if self.busy else self._drawn() if self.result else "")
+        self.shown.draw(f"<i>It runs: {self.progress}</i>" if self.busy else self._drawn() if self.result else "")
 
     def _drawn(self):
         call, answer = {"role": "assistant", "content": [self.block]}, {"role": "user", "content": [self.result]}
