@@ -54,9 +54,8 @@ class Stepper(Panel):
             part.observe(self._chosen, "value")
         self.view.observe(lambda _: guarded(Stepper._draw)(self), "value")
         moves = [self.back_button, self.forward_button, self.end_button, self.stop_button, self.fork_button]
-        super().__init__(
-            [row(*moves, self.working), row(self.step, self.which), self.says, self.view, self.shown, self.editor]
-        )
+        parts = [row(*moves, self.working), row(self.step, self.which), self.says, self.view, self.shown, self.editor]
+        super().__init__(parts)
         self._draw()
 
     @property
