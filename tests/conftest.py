@@ -1,5 +1,6 @@
 """Hermetic tests: no key, endpoint or .env of the machine leaks in, and every workspace is a temporary folder."""
 
+import contextlib
 import gc
 import os
 import signal
@@ -81,6 +82,26 @@ def scripted():
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+def live(monkeypatch):
+    """A function that takes a script and returns (client, model) as connect() does for a live endpoint: the script."""
+    from s02_tool_use.lab.api.server import Server
+    from s02_tool_use.lab.client import endpoint
+    from s02_tool_use.lab.understudy import Scripted
+
+    with contextlib.ExitStack() as ends:
+
+        def make(script):
+            server = ends.enter_context(Server(Scripted(script)))
+            monkeypatch.setenv("BASE_URL", server.url)
+            monkeypatch.setenv("MODEL_ID", "small-model")
+            client, model = endpoint.connect()
+            ends.callback(client.close)
+            return client, model
+
+        yield make
 
 
 @pytest.fixture

@@ -89,10 +89,10 @@ class Panel(ipywidgets.VBox):
         def finish(value, error):
             if self._work is work:  # else it was left behind
                 self._work = None
-                if error is not None:
-                    self.complain(sentence_for(error))
                 then(value, error)
                 draw()
+                if error is not None:  # last: what is drawn may take an older complaint away
+                    self.complain(sentence_for(error))
 
         self.tick(draw)
         job = Job(function, lambda job: self.post(finish, job.value, job.error))

@@ -333,3 +333,10 @@ def test_a_run_of_nothing_says_what_to_give(scripted):
     client, model = scripted([])
     with pytest.raises(ValueError, match="message of the user"):
         Run(client, model, [])
+
+
+def test_a_live_model_that_calls_no_tool_is_told_where_the_loop_ends(live):
+    walked = ended(Run(*live(["Hello."]), [{"role": "user", "content": "Read a.txt."}]))
+    assert walked.stage.says.endswith("take a model that calls tools: the README names some.")
+    walked = ended(Run(*live(ONE_CALL), [{"role": "user", "content": "Read a.txt."}]))
+    assert walked.stage.says.endswith("there is nothing more to do.")

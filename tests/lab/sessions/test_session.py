@@ -450,3 +450,27 @@ def test_a_turn_says_where_it_departs_from_a_recording(workspace, seen, tmp_path
     assert "departs" in sentence
     recorded.close()
     replayed.close()
+
+
+# ---- a model that calls no tool
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "said"),
+    [
+        (["Hello."], {}, "small-model called no tool. If a tool was needed"),
+        ([call("glob", pattern="*"), "Done."], {}, ""),
+        (["Hello."], {"tools": []}, ""),
+    ],
+    ids=["no call", "a call", "no tools"],
+)
+def test_a_live_model_that_calls_no_tool_is_told_at_the_end_of_its_first_turn(live, script, settings, said):
+    talk = Session(*live([*script, "Bye."]), **settings)
+    why, sentence = talk.run("Go.")
+    assert (why, sentence[: len(said) or None]) == ("end_turn", said)
+    assert talk.run("And now?") == ("end_turn", "")
+
+
+def test_of_a_script_that_calls_no_tool_nothing_is_said(session, seen):
+    talk = session(["Hello."])
+    assert talk.run("Go.") == ("end_turn", "")

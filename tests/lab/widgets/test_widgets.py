@@ -13,8 +13,10 @@ import pytest
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, widgets
 from s02_tool_use.lab.api.rules import validate
+from s02_tool_use.lab.sessions import job
 from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.widgets import escapes
+from s02_tool_use.lab.widgets import panel as panels
 
 PATIENCE = 60  # seconds: a guard against hanging
 
@@ -678,3 +680,114 @@ def test_while_a_run_goes_on_no_second_one_is_begun(stepper):
         await until(lambda: not panel.busy)
 
     asyncio.run(main())
+
+
+# ---- a model that takes its time
+
+
+@pytest.fixture
+def waits(scripted, workspace, monkeypatch):
+    """A function that makes a Chat or a Stepper of a script, and one that begins a turn in it or goes on."""
+    monkeypatch.setattr(panels, "TICK_SECONDS", 0.01)
+
+    def make(kind, script):
+        client, model = scripted(script)
+        return Chat(client, model) if kind == "Chat" else Stepper(client, model, user())
+
+    def begin(panel):
+        if isinstance(panel, Chat):
+            panel.prompt.value = "Go."
+        press(panel, "Send" if isinstance(panel, Chat) else "To the end ▶▶")
+
+    return make, begin
+
+
+both_kinds = pytest.mark.parametrize("kind", ["Chat", "Stepper"])
+
+
+@both_kinds
+def test_a_reply_that_comes_slowly_says_how_long_and_how_many_tokens_and_can_be_stopped(waits, kind):
+    make, begin = waits
+
+    async def main():
+        panel = make(kind, [{"content": "word " * 400, "slow": 0.05}, "Go on."])
+        begin(panel)
+        await until(lambda: re.search(r"\d+ s, \d+ tokens", panel.working.value))
+        first = panel.working.value
+        await until(lambda: panel.working.value not in ("", first))
+        press(panel, "Stop")
+        await until(lambda: not panel.busy and "Stopped." in shown(panel))
+        assert panel.working.value == ""
+        assert panel.stop_button.disabled
+        begin(panel)
+        await until(lambda: "Go on." in shown(panel))
+
+    asyncio.run(main())
+
+
+@both_kinds
+def test_a_model_that_has_not_begun_to_answer_is_left_behind_by_stop(waits, monkeypatch, kind):
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0.2)
+    make, begin = waits
+    asked, answer = threading.Event(), threading.Event()
+
+    def late(request):
+        asked.set()
+        answer.wait(PATIENCE)
+        return "Too late."
+
+    async def main():
+        panel = make(kind, [late, "Go on."])
+        begin(panel)
+        await until(lambda: asked.is_set() and re.search(r"\d+ s", panel.working.value))
+        press(panel, "Stop")
+        await until(lambda: not panel.busy)
+        assert "nobody waits for it" in shown(panel)
+        begin(panel)
+        await until(lambda: "Go on." in shown(panel) and not panel.busy)
+        answer.set()
+        await until(no_job_goes_on)
+        assert "Go on." in shown(panel)
+        assert "Too late." not in shown(panel)
+
+    try:
+        asyncio.run(main())
+    finally:
+        answer.set()
+
+
+def no_job_goes_on():
+    return not any(thread.name.endswith("(run)") for thread in threading.enumerate())
+
+
+def test_a_tool_that_hears_no_stop_is_left_behind_at_the_bench(workspace, monkeypatch):
+    monkeypatch.setattr(job, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(panels, "TICK_SECONDS", 0.01)
+    free = threading.Event()
+
+    def query(pattern):
+        free.wait(PATIENCE)
+        return "late"
+
+    async def main():
+        bench = ToolBench(handlers={"glob": query, "read_file": lambda path: "again"})
+        bench.tool.value = "glob"
+        bench.fields["pattern"].value = "*"
+        press(bench, "Run")
+        await until(lambda: re.search(r"It runs: \d+ s", shown(bench)))
+        press(bench, "Stop")
+        await until(lambda: not bench.busy)
+        assert "nobody waits for it" in shown(bench)
+        bench.tool.value = "read_file"
+        bench.fields["path"].value = "a.txt"
+        press(bench, "Run")
+        await until(lambda: "again" in shown(bench))
+        free.set()
+        await until(no_job_goes_on)
+        await asyncio.sleep(0)  # what it has posted is called now
+        assert (bench.result["content"], bench.notice.value) == ("again", "")
+
+    try:
+        asyncio.run(main())
+    finally:
+        free.set()
