@@ -210,6 +210,7 @@ def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
     widgets.wait_for_output("slow", "sleep 60")
     widgets.run_cell("busy")  # returns when it has run: the kernel is free
     assert "at work" in widgets.output("slow")
+    wait_for("how long it has worked", lambda: re.search(r"· [1-9]\d* s", widgets.output("slow")))
     widgets.enter("slow")
     widgets.tab_to("Stop")
     widgets.press("Space")
@@ -230,6 +231,17 @@ def test_chat_tells_a_fault_in_one_sentence_and_goes_on(widgets):
         widgets.press("Enter")
         widgets.wait_for_output("faults", answer)
         widgets.wait_for_output("faults", "ready")
+
+
+SIDEWAYS = """
+const boxes = [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')];
+return boxes.filter(box => ['auto', 'scroll'].includes(getComputedStyle(box).overflowX)
+                           && box.clientWidth && box.scrollWidth > box.clientWidth).map(box => box.className)
+"""
+
+
+def test_no_widget_scrolls_sideways(widgets):
+    assert widgets.run(SIDEWAYS) == []
 
 
 def test_what_a_chat_says_lands_in_no_other_cell(widgets):

@@ -43,8 +43,8 @@ class Chat(Panel):
         self.send_button = button("Send", self._send, button_style="primary")
         tooltip = "Stop; the conversation stays valid"
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
-        self.asked, self.status, self.link = Drawing(), Drawing(), Drawing()
-        self.working = Drawing(width="auto")
+        self.asked, self.link = Drawing(), Drawing()
+        self.status, self.working = Drawing(width="auto"), Drawing(width="auto")
         answers = row(
             button("Allow", lambda _: self._decide(True), button_style="success"),
             button("Always in this session", lambda _: self._decide("always")),
@@ -55,13 +55,12 @@ class Chat(Panel):
         self._calls: dict[str, Any] = {}
         prompt = row(self.prompt, self.send_button, self.stop_button)
         prompt.layout.flex_flow = "row nowrap"
-        below = row(
+        buttons = [
             button("New conversation", self._reset),
             button("Export", self._export, "The conversation as a JSON file"),
-            self.working,
-            self.status,
-        )
-        super().__init__([ipywidgets.VBox([self.turns], layout=scroll), self.question, prompt, below, self.link])
+        ]
+        talk, says = ipywidgets.VBox([self.turns], layout=scroll), row(self.status, self.working)
+        super().__init__([talk, self.question, prompt, says, row(*buttons), self.link])
         self._draw()
 
     @property
@@ -191,7 +190,7 @@ class Chat(Panel):
 
     def _draw_working(self):
         progress = self.session.progress
-        self.working.draw(f"<i>{progress}</i>" if progress else "")
+        self.working.draw(f"<i>· {progress}</i>" if progress else "")
 
 
 def _call(call, result=None):

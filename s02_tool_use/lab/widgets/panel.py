@@ -11,6 +11,7 @@ import ipywidgets
 from ..sessions.job import Job, Stopped
 from ..show import page
 
+FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
 TICK_SECONDS = 1.0  # between two looks at how far it is
 LEFT_BEHIND = "Stopped. What was running may go on for a while, but nobody waits for it."
 
@@ -166,7 +167,7 @@ def typed(made, label="", **options):
 
 def switch(label):
     """A box to tick, on at first."""
-    layout = ipywidgets.Layout(width="auto", margin="2px 16px 2px 0")
+    layout = ipywidgets.Layout(width="auto", margin="2px 16px 2px 2px")
     return ipywidgets.Checkbox(value=True, description=label, indent=False, layout=layout)
 
 
@@ -178,7 +179,7 @@ class Drawing(ipywidgets.HTML):
     """A place for a Page, or for HTML that is ready."""
 
     def __init__(self, shown="", **layout):
-        super().__init__(layout={"width": "100%", "height": "auto"} | layout)
+        super().__init__(layout={"width": FULL, "height": "auto"} | layout)
         self.draw(shown)
 
     def draw(self, shown):

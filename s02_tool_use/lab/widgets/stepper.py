@@ -45,7 +45,7 @@ class Stepper(Panel):
         self.step = ipywidgets.Dropdown(description="Step", options=[("", 0)])
         self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
         self.view = choice("Show", VIEWS)
-        self.says, self.shown, self.working = Drawing(), Drawing(), Drawing(width="auto")
+        self.says, self.shown, self.working = Drawing(), Drawing(), Drawing(width="auto", align_self="center")
         self.text = typed(ipywidgets.Textarea, "Edit")
         self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
         self.editor = ipywidgets.VBox([self.text, row(self.use_button)])

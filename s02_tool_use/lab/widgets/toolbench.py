@@ -16,9 +16,9 @@ from ..sessions.progress import Progress
 from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
-from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
+from .panel import FULL, Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
-WIDTH = {"width": "60em", "max_width": "100%"}
+WIDTH = {"width": "60em", "max_width": FULL}
 
 
 class ToolBench(Panel):
