@@ -42,7 +42,7 @@ ROOMS = {
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages"}
-    | {"lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
+    | {"lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/screen": {"calls", "lab/show"},
     "lab/terminal": {"dispatch", "workspace"} | {"lab/client", "lab/rooms", "lab/screen", "lab/sessions", "lab/show"},
     "lab/start": {"bash", "calls", "lab/client"},

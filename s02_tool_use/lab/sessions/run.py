@@ -17,8 +17,8 @@ from ... import dispatch, loop
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of
+from ..client.progress import Progress
 from . import stages
-from .progress import Progress
 from .session import answered, no_call
 from .stages import Stage
 

@@ -5,7 +5,7 @@ from typing import Any
 import ipywidgets
 
 from .. import conversation, show
-from ..sessions.progress import Progress
+from ..client.progress import Progress
 from ..sessions.run import Run
 from ..show import page, rows
 from ..show.page import Page

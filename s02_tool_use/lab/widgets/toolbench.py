@@ -12,7 +12,7 @@ import ipywidgets
 
 from ... import dispatch
 from .. import show
-from ..sessions.progress import Progress
+from ..client.progress import Progress
 from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
