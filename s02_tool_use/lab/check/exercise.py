@@ -11,6 +11,7 @@ Left out: the exercises (exercises/) and the running of a learner's code (trial.
 
 import contextlib
 import copy
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -173,14 +174,17 @@ class _Trial:
         return lines
 
     def _recorded(self, *args, **named):
-        """Call yours, and remember what it gave: a value, its exception, or None for one that says it is a stub."""
+        """Call yours, and remember what it gave: a value, its exception, or None for a stub."""
         try:
-            self.gave.append(self.yours(*args, **named))
+            value = self.yours(*args, **named)
         except BaseException as error:
             self.gave.append(None if type(error) is NotImplementedError else error)
             self.raised = error
             raise
-        return self.gave[-1]
+        if inspect.iscoroutine(value):
+            value.close()  # nobody will wait for it
+        self.gave.append(FORGOTTEN if value is None and does_something(self.yours) else value)
+        return value
 
     def _line(self, prop):
         run = prop.run or (lambda function, *args: function(*args))
@@ -206,13 +210,15 @@ class _Trial:
         elif error not in (None, self.raised) and self.gave:
             yours = shown(self.gave[-1])  # it gave something from which ours could not go on
         elif error is not None:
-            line = trial.own_line(error, self.yours)
-            yours = f"{type(error).__name__}: {clean(str(error))}".removesuffix(": ") + (f" ({line})" if line else "")
+            line, said = trial.own_line(error, self.yours), ""
+            with contextlib.suppress(Exception):  # a learner's class may have a broken __str__
+                said = clean(str(error))
+            yours = f"{type(error).__name__}: {said}".removesuffix(": ") + (f" ({line})" if line else "")
             if yours in self.errors:
                 return [("yours", f"the same {type(error).__name__}")]
             self.errors.append(yours)
         elif outcome.value is None:
-            yours += " (is a return missing?)"
+            yours += " (printed, and not returned?)" if outcome.printed else " (is a return missing?)"
         given = f"{getattr(self.yours, '__name__', 'yours')}({', '.join(map(shown, case))})" if case else ""
         pairs = [("input", given), ("yours", yours), ("printed", clean(outcome.printed.strip()))]
         pairs += [("right", shown(prop.right_for(case))), ("read again", "section {}, “{} ...”".format(*prop.read))]
@@ -232,13 +238,30 @@ def _compared(prop, case, outcome):
         return value, False
 
 
+FORGOTTEN = Named("None")  # what a function gave that does something, and returns nothing
+
+
+def does_something(function):
+    """False for a function with an empty body: it calls nothing, and has no names beside its parameters."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    parameters = inspect.signature(function).parameters
+    return bool(code.co_names or code.co_nlocals > len(parameters) or any(map(inspect.iscode, code.co_consts)))
+
+
 def is_unfilled(value):
     """True for None and `...`, and for a list or dict in which a `...` still stands."""
+    try:
+        return value is None or _has_dots(value)
+    except RecursionError:  # a list that holds itself
+        return False
+
+
+def _has_dots(value):
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return any(item is not None and is_unfilled(item) for item in value)
-    return value is None or value is ...
+    return any(map(_has_dots, value)) if isinstance(value, (list, tuple)) else value is ...
 
 
 def shown(value):
