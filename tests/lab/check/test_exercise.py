@@ -281,3 +281,45 @@ def test_ctrl_c_during_a_check_ends_the_learners_loop_too_and_is_one_sentence(ct
         free.set()
     while threading.active_count() > before + 1:  # the one that sent it may still be there
         time.sleep(0.01)
+
+
+def test_a_long_word_is_shown_as_soon_as_any_other():
+    word = "x" * 1_000_000  # a pattern that is tried from each letter would take a quarter of an hour
+    assert (
+        clean(f"/tmp/{trial.PREFIX}12345678/{word}", limit=20) == f"WORKSPACE/{'x' * 10} ... (999990 more characters)"
+    )
+
+
+def test_a_function_that_does_its_work_and_returns_nothing_is_no_stub():
+    def forgets(n):
+        number = 2 * n  # noqa: F841
+
+    def prints(n):
+        print(2 * n)
+
+    assert dict(doubled()(forgets).lines[0].details)["yours"] == "None (is a return missing?)"
+    details = dict(doubled()(prints).lines[0].details)
+    assert (details["yours"], details["printed"]) == ("None (printed, and not returned?)", "0")
+
+
+def test_what_an_answer_is_made_of_cannot_break_the_check():
+    class Broken(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def raises(n):
+        raise Broken
+
+    def holds_itself(n):
+        found = []
+        found.append(found)
+        return found
+
+    async def waits(n):
+        return 2 * n
+
+    assert dict(doubled()(raises).lines[0].details)["yours"].startswith("Broken (line")
+    assert ("yours", "<list>") in doubled()(holds_itself).lines[0].details
+    assert ("yours", "<coroutine object test_what_an_answer_is_made_of_cannot_break_the_check.<locals>.waits>") in (
+        doubled()(waits).lines[0].details
+    )
