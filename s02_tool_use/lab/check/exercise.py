@@ -284,10 +284,8 @@ def _plain(value):
 def clean(text, limit=400):
     """`text` without the temporary folder and without addresses, and at most `limit` characters of it."""
     text = page.printable(text)
-    # From the start of a word alone: from everywhere, a long word would take the square of its length.
-    text = re.sub(
-        rf"(?<![^\s'\"])[^\s'\"]*{trial.PREFIX}[a-z0-9_]{{8}}", "WORKSPACE", text
-    )  # before a cut could halve it
+    # Before a cut could halve it; from the start of a word alone, else a long one takes the square of its length.
+    text = re.sub(rf"(?<![^\s'\"])[^\s'\"]*{trial.PREFIX}[a-z0-9_]{{8}}", "WORKSPACE", text)
     text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
     return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
 

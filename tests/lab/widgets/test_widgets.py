@@ -729,7 +729,7 @@ def test_a_reply_that_comes_slowly_says_how_long_and_how_many_tokens_and_can_be_
 def test_a_model_that_has_not_begun_to_answer_is_left_behind_by_stop(waits, monkeypatch, kind):
     monkeypatch.setattr(job, "GRACE_SECONDS", 0.2)
     make, begin = waits
-    asked, answer = threading.Event(), threading.Event()
+    asked, answer, before = threading.Event(), threading.Event(), jobs()
 
     def late(request):
         asked.set()
@@ -746,7 +746,7 @@ def test_a_model_that_has_not_begun_to_answer_is_left_behind_by_stop(waits, monk
         begin(panel)
         await until(lambda: "Go on." in shown(panel) and not panel.busy)
         answer.set()
-        await until(no_job_goes_on)
+        await until(lambda: jobs() <= before)
         assert "Go on." in shown(panel)
         assert "Too late." not in shown(panel)
 
@@ -756,14 +756,14 @@ def test_a_model_that_has_not_begun_to_answer_is_left_behind_by_stop(waits, monk
         answer.set()
 
 
-def no_job_goes_on():
-    return not any(thread.name.endswith("(run)") for thread in threading.enumerate())
+def jobs():
+    return {thread for thread in threading.enumerate() if thread.name.endswith("(run)")}
 
 
 def test_a_tool_that_hears_no_stop_is_left_behind_at_the_bench(workspace, monkeypatch):
     monkeypatch.setattr(job, "GRACE_SECONDS", 0.2)
     monkeypatch.setattr(panels, "TICK_SECONDS", 0.01)
-    free = threading.Event()
+    free, before = threading.Event(), jobs()
 
     def query(pattern):
         free.wait(PATIENCE)
@@ -783,7 +783,7 @@ def test_a_tool_that_hears_no_stop_is_left_behind_at_the_bench(workspace, monkey
         press(bench, "Run")
         await until(lambda: "again" in shown(bench))
         free.set()
-        await until(no_job_goes_on)
+        await until(lambda: jobs() <= before)
         await asyncio.sleep(0)  # what it has posted is called now
         assert (bench.result["content"], bench.notice.value) == ("again", "")
 
