@@ -6,6 +6,7 @@ rules, each with its source: lab/api/rules_table.py.
 """
 
 from collections.abc import Callable
+from itertools import dropwhile
 
 from .history import quick
 from .history.answers import answer_every_call
@@ -31,7 +32,7 @@ def merge(messages, log, **_):
 
 def ends(messages, log, prefill=False, **_):
     """Turns and the list end as the API wants it."""
-    messages = close_turns(messages, log)
+    messages = close_turns(in_their_place(messages, log), log)
     limit_markers(messages, log)
     end_with_user(messages, log, prefill)
     return in_their_place(messages, log)
@@ -83,11 +84,20 @@ def normalize_messages(
 
 
 def limit_markers(messages, log):
-    """Rule C8: at most four cache markers; the newest stay. Changes the blocks."""
-    marked = [part for block in all_blocks(messages) for part in parts_of(block) if part.get("cache_control")]
+    """Rules C8, C12: at most four cache markers, the newest, and none for 1h after one for 5m. Changes the blocks."""
+    marked = [
+        part
+        for block in all_blocks(messages)
+        for part in parts_of(block)
+        if isinstance(part.get("cache_control"), dict)
+    ]
     for block in marked[:-MOST_MARKERS]:
         log(f"removed the cache_control of an early {block['type']} block")
         del block["cache_control"]
+    for block in dropwhile(lambda one: one["cache_control"].get("ttl") == "1h", marked[-MOST_MARKERS:]):
+        if block["cache_control"].get("ttl") == "1h":
+            log(f"made the cache_control of a {block['type']} block one of 5m, as one before it is")
+            block["cache_control"]["ttl"] = "5m"
 
 
 def end_with_user(messages, log, prefill):

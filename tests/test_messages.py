@@ -396,6 +396,11 @@ REPAIRS = [
         ["dropped a server_tool_use whose result never came", "added a message of the user's: Continue."],
     ),
     (
+        [Q, assistant(CALL, text("a"), SEARCH), user(RESULT, text("b"))],
+        [Q, assistant(text("a"), CALL), user(RESULT, text("b"))],
+        ["dropped a server_tool_use whose result never came", "put calls after the words that would stand behind them"],
+    ),
+    (
         [
             user(text("1", cache_control=MARKER), text("2", cache_control=MARKER)),
             assistant(CALL),
@@ -413,6 +418,40 @@ REPAIRS = [
         ["removed the cache_control of an early text block"],
     ),
     ([], [{"role": "user", "content": "Continue."}], ["added a message of the user's: Continue."]),
+    *(
+        (
+            [Q, assistant(text("a"), {"type": kind, "text": "b"}), Q],
+            [Q, assistant(text("a")), Q],
+            [f"dropped a block of type {kind!r} in message 1"],
+        )
+        for kind in ({"a": 1}, ["text"], 5)
+    ),
+    (
+        [{"role": "user", "content": ["a"]}],
+        [user(text("a"))],
+        ["made a string in the content of message 0 a block of text"],
+    ),
+    ([{"role": "user", "content": text("a")}], [user(text("a"))], ["made the content of message 0 a list of blocks"]),
+    (
+        [user(text("a", cache_control={**MARKER, "ttl": "1h", "scope": "global"}))],
+        [user(text("a", cache_control={**MARKER, "ttl": "1h"}))],
+        ["wrote the cache_control of a text block in message 0 anew"],
+    ),
+    (
+        [user(*(text("a", cache_control={**MARKER, "ttl": ttl}) for ttl in ("1h", "5m", "1h")))],
+        [user(*(text("a", cache_control={**MARKER, "ttl": ttl}) for ttl in ("1h", "5m", "5m")))],
+        ["made the cache_control of a text block one of 5m, as one before it is"],
+    ),
+    (
+        [Q, assistant(text("a")), SYSTEM, assistant(SEARCH)],
+        [Q, assistant(text("a")), {"role": "user", "content": "Continue."}, SYSTEM],
+        [
+            "moved a system message to the end of the user's turn that follows it",
+            "dropped a server_tool_use whose result never came",
+            "added a message of the user's: Continue.",
+            "moved a system message to the end of the user's turn that follows it",
+        ],
+    ),
 ]
 
 

@@ -123,7 +123,8 @@ def known_fields(block, place, log, unknown):
     marker = block.get("cache_control")
     if marker is not None and marker not in _MARKERS:
         log(f"wrote the cache_control of a {kind} block in {place} anew")
-        block["cache_control"] = {"type": "ephemeral"}
+        ttl = marker.get("ttl") if isinstance(marker, dict) else None
+        block["cache_control"] = {"type": "ephemeral"} | ({"ttl": ttl} if ttl in ("5m", "1h") else {})
     return block
 
 

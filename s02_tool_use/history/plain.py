@@ -47,13 +47,14 @@ def _plain(message, place, log, **options):
 def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop", **_):
     """Plain data first, then known fields, then what they must hold. None when nothing is left."""
     if isinstance(block, str):
+        log(f"made a string in the content of {place} a block of text")
         block = {"type": "text", "text": block}
     if hasattr(block, "model_dump"):
         block = block_of(block)
     if not isinstance(block, dict):
         raise ValueError(f"a block of {place} is {kind_name(block)}: give a dict with a type, or an SDK object")
     block = as_json(block, place, log)
-    if block.get("type") in ONLY_INSIDE_RESULT:
+    if str(block.get("type")) in ONLY_INSIDE_RESULT:
         return log(f"dropped a {block['type']} block in {place}: it belongs inside a tool_result")
     if block.get("type") == "text" and role != "assistant" and block.get("citations"):
         log(f"removed the citations from the {role}'s text in {place}")  # rule C11
@@ -86,6 +87,7 @@ def _as_list(content, place, log):
         log(f"dropped {place}: it was empty")
         return []
     if isinstance(content, (str, dict)) or hasattr(content, "model_dump"):
+        log(f"made the content of {place} a list of blocks")
         return [content]
     if not isinstance(content, (list, tuple)):
         raise ValueError(f"the content of {place} is {kind_name(content)}: give a string or a list of blocks")

@@ -127,10 +127,10 @@ class Conversation:
 
 
 def _parts(block):
-    yield "", block
     content = block.get("content") if block["type"] == "tool_result" else None
     if isinstance(content, list):
         yield from ((f".tool_result.content.{k}", part) for k, part in enumerate(content))
+    yield "", block
 
 
 Found = Iterator[tuple]  # (rule, message), and message index and block index if the message does not say them
@@ -297,7 +297,7 @@ def own_id(conversation: Conversation) -> Found:
     seen = set()
     for turn, (_, spots) in enumerate(conversation.turns):
         for i, j, block in spots:
-            if block["type"] in ("tool_use", "server_tool_use"):
+            if block["type"] in {"tool_use", *SERVER_CALLS}:
                 name = (block["type"], block["id"], turn if conversation.older else 0)
                 if name in seen:
                     yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique"
@@ -340,8 +340,8 @@ def server_pairs(conversation: Conversation) -> Found:
             if (call, name) not in calls or name in finished:
                 yield "P14", WORDS["P14"].format(i, j, kind, name, call)
             finished.add(name)
-    for (role, spots), (_, following) in pairwise(conversation.turns):
-        for i, j, block in spots if role == "assistant" else ():
+    for (one, spots), (two, following) in pairwise(conversation.turns):
+        for i, j, block in spots if (one, two) == ("assistant", "user") else ():
             unfinished = block["type"] == "server_tool_use" and block["id"] not in finished
             if unfinished and any(other["type"] != "tool_result" for _, _, other in following):
                 text = "has no result yet: the next message may only hold `tool_result` blocks"

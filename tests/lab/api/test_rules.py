@@ -533,6 +533,7 @@ REFUSED = [
     ("P7", talk("Hi.", [CALL, CALL], [RESULT]), "messages.1.content.1: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL], [RESULT], [CALL], [RESULT]), "messages.3.content.0: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL, CALL], [RESULT], model=OLDER), "messages.1.content.1: `tool_use` ids must be unique"),
+    ("P7", talk("Hi.", [MCP_CALL, MCP_RESULT, MCP_CALL]), "messages.1.content.2: `tool_use` ids must be unique"),
     *(
         (
             "P8",
@@ -776,6 +777,10 @@ ACCEPTED = [
     (talk("Hi.", [text("a")], "b", thinking={"type": "enabled", "budget_tokens": 1024}), FIRST_PARTY),
     (talk("Hi.", [SEARCH, FOUND, text("a")], "b"), FIRST_PARTY),
     (talk("Hi.", [SEARCH]), FIRST_PARTY),
+    (
+        talk(USER, assistant(SEARCH), {**SYSTEM, "content": [], "output_config": {}}, assistant(CALL), user(RESULT)),
+        Profile(combine=False, system_role=True),
+    ),
     (talk("Hi.", [SEARCH, CALL], [RESULT], [FOUND, text("a")], "b"), FIRST_PARTY),
     (talk("Hi.", "Hello"), Profile(prefill=True)),
     (talk("Hi.", []), Profile(prefill=True)),
