@@ -386,11 +386,6 @@ REPAIRS = [
         ["dropped a server_tool_use whose result never came"],
     ),
     (
-        [Q, assistant(CALL, text("a"), SEARCH), user(RESULT, text("b"))],
-        [Q, assistant(text("a"), CALL), user(RESULT, text("b"))],
-        ["dropped a server_tool_use whose result never came"],
-    ),
-    (
         [Q, assistant(SEARCH, text("a"))],
         [Q, assistant(text("a")), {"role": "user", "content": "Continue."}],
         ["dropped a server_tool_use whose result never came", "added a message of the user's: Continue."],
@@ -398,7 +393,7 @@ REPAIRS = [
     (
         [Q, assistant(CALL, text("a"), SEARCH), user(RESULT, text("b"))],
         [Q, assistant(text("a"), CALL), user(RESULT, text("b"))],
-        ["dropped a server_tool_use whose result never came", "put calls after the words that would stand behind them"],
+        ["dropped a server_tool_use whose result never came", "put the calls of that turn after its last words"],
     ),
     (
         [

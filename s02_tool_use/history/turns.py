@@ -134,11 +134,9 @@ def close_turns(messages, log):
                 log("dropped a server_tool_use whose result never came")
             while left and left[-1]["type"] in THINKING:
                 log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
-            if left and left[-1]["type"] == "text" and any(block["type"] == "tool_use" for block in left):
-                log("put calls after the words that would stand behind them")  # rule P3
-                left.sort(key=lambda block: block["type"] == "tool_use")
             if len(left) < len(blocks):
-                if left and left[-1]["type"] == "text":  # calls do not stand before the last words
+                if left and left[-1]["type"] == "text" and any(block["type"] == "tool_use" for block in left):
+                    log("put the calls of that turn after its last words")
                     left.sort(key=lambda block: block["type"] == "tool_use")
                 message = {"role": "assistant", "content": left}
             answered = answered or bool(left)

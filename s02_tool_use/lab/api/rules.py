@@ -297,7 +297,7 @@ def own_id(conversation: Conversation) -> Found:
     seen = set()
     for turn, (_, spots) in enumerate(conversation.turns):
         for i, j, block in spots:
-            if block["type"] in {"tool_use", *SERVER_CALLS}:
+            if block["type"] in ("tool_use", "server_tool_use"):
                 name = (block["type"], block["id"], turn if conversation.older else 0)
                 if name in seen:
                     yield "P7", f"messages.{i}.content.{j}: `tool_use` ids must be unique"

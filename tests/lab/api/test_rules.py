@@ -533,7 +533,6 @@ REFUSED = [
     ("P7", talk("Hi.", [CALL, CALL], [RESULT]), "messages.1.content.1: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL], [RESULT], [CALL], [RESULT]), "messages.3.content.0: `tool_use` ids must be unique"),
     ("P7", talk("Hi.", [CALL, CALL], [RESULT], model=OLDER), "messages.1.content.1: `tool_use` ids must be unique"),
-    ("P7", talk("Hi.", [MCP_CALL, MCP_RESULT, MCP_CALL]), "messages.1.content.2: `tool_use` ids must be unique"),
     *(
         (
             "P8",
