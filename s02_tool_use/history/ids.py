@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter, OrderedDict, deque
 
-from .fields import SERVER_CALLS, SERVER_RESULTS
+from .fields import CALL_OF, SERVER_CALLS
 from .turns import all_blocks, only, turns_of
 
 _LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -127,8 +127,8 @@ def pair_server_tools(messages, log):
             name = kind, block["id"]
             right = kind == "mcp_tool_use" or name not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
             calls.update([name] if right else [])
-        elif kind in SERVER_RESULTS:
-            name = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use", block["tool_use_id"]
+        elif kind in CALL_OF:
+            name = CALL_OF[kind], block["tool_use_id"]
             right = name in calls and name not in finished
             finished.update([name] if right else [])
         else:

@@ -15,8 +15,9 @@ from itertools import dropwhile, pairwise, takewhile
 from operator import not_
 from typing import Any
 
-from ...history.fields import HOME, SERVER_CALLS, SERVER_RESULTS, THINKING
+from ...history.fields import CALL_OF, HOME, SERVER_CALLS, SERVER_RESULTS, SERVER_SIDE, THINKING
 from ...history.system import version_of
+from ...history.turns import ends_in
 from .allowed import BETAS, VERSIONS, effort_levels, lacking
 from .pictures import check_picture
 from .rules_table import RULES, WORDS
@@ -39,9 +40,7 @@ class Profile:
     tools: bool | None = None  # whether there are tools, when not the request says it
     models: tuple = ()  # the models that there are; () is any
     max_output: int | None = None  # the most tokens that the model writes
-    forged: Callable | None = (
-        None  # (block, calls before it) -> whether its signature is wrong: only a server that signs knows
-    )
+    forged: Callable | None = None  # (block, calls before it) -> whether it was changed: only who signs knows
 
 
 FIRST_PARTY = Profile()
@@ -120,9 +119,7 @@ class Conversation:
         system = request.get("system")
         holders = [(f"tools.{n}", ".custom", tool) for n, tool in enumerate(self.tools)]
         holders += [(f"system.{n}", "", block) for n, block in enumerate(system if isinstance(system, list) else ())]
-        holders += [
-            (f"messages.{i}.content.{j}{inside}", f".{part['type']}", part) for i, j, inside, part in self.parts
-        ]
+        holders += [(f"messages.{i}.content.{j}{at}", f".{part['type']}", part) for i, j, at, part in self.parts]
         self.markers = [(*path, holder["cache_control"]) for *path, holder in holders if holder.get("cache_control")]
 
 
@@ -261,18 +258,13 @@ def system_in_its_place(conversation: Conversation) -> Found:
         before, after = others[place], others[place + 1]
         if before is None:
             text = f"messages.{i}: use the top-level 'system' parameter for the initial system prompt"
-        elif before["role"] != "user" and not _ends_in(before, SERVER_RESULTS):
+        elif before["role"] != "user" and not ends_in(before, SERVER_RESULTS):
             text = "role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result"
         elif after is not None and after["role"] != "assistant":
             text = "role 'system' must precede an 'assistant' message or end the array"
         else:
             continue
         yield "R3", f"{text}; the directive-only form (content: [] with output_config) is accepted at any position", i
-
-
-def _ends_in(message, kinds):
-    content = message["content"]
-    return message["role"] == "assistant" and isinstance(content, list) and content and content[-1]["type"] in kinds
 
 
 def right_role(conversation: Conversation) -> Found:
@@ -336,9 +328,9 @@ def server_pairs(conversation: Conversation) -> Found:
         if kind in SERVER_CALLS:
             calls.add((kind, block["id"]))
         elif kind in SERVER_RESULTS:
-            name, call = block["tool_use_id"], "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
-            if (call, name) not in calls or name in finished:
-                yield "P14", WORDS["P14"].format(i, j, kind, name, call)
+            name = block["tool_use_id"]
+            if (CALL_OF[kind], name) not in calls or name in finished:
+                yield "P14", WORDS["P14"].format(i, j, kind, name, CALL_OF[kind])
             finished.add(name)
     for (one, spots), (two, following) in pairwise(conversation.turns):
         for i, j, block in spots if (one, two) == ("assistant", "user") else ():
@@ -403,7 +395,7 @@ def ends_with_the_user(conversation: Conversation) -> Found:
     R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
     """
     last, final = len(conversation.messages) - 1, conversation.messages[-1]
-    if final["role"] != "assistant" or _ends_in(final, SERVER_CALLS | SERVER_RESULTS):
+    if final["role"] != "assistant" or ends_in(final, SERVER_SIDE):
         return
     if not (conversation.older if conversation.profile.prefill is None else conversation.profile.prefill):
         text = "This model does not support assistant message prefill. The conversation must end with a user message."

@@ -253,8 +253,7 @@ def sse(name: str, data: dict) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-# Thinking blocks are signed, so that one that was edited or moved can be refused. The key is no secret: this server has
-# none.
+# Thinking blocks are signed, so that one that was edited or moved can be refused. No key here is secret.
 
 _SIGNED_HERE = "offline-"
 
@@ -262,9 +261,8 @@ _SIGNED_HERE = "offline-"
 def sign(thinking: str, calls: int = 0) -> str:
     """The signature of one of our own thinking blocks, which stands behind so many calls of its reply."""
     place = f"{calls}-" if calls else ""
-    return (
-        _SIGNED_HERE + place + hmac.new(b"not a secret", (place + thinking).encode(), hashlib.sha256).hexdigest()[:32]
-    )
+    digest = hmac.new(b"not a secret", (place + thinking).encode(), hashlib.sha256).hexdigest()
+    return _SIGNED_HERE + place + digest[:32]
 
 
 def is_forged(block: dict, calls: int | None = None) -> bool:
