@@ -48,14 +48,14 @@ class Live:
         if not request.url.path.endswith("/v1/messages") or not isinstance(body, dict):
             return send(request, stream=stream, **options)
         with _stop_in_one_sentence(), contextlib.ExitStack() as ends:
-            waiting = ends.enter_context(Waiting(self.model))
+            progress = ends.enter_context(at_work(self.model))
             response = send(self._as_stream(request, body), stream=True, **options)
             ends.callback(response.close)
             if not response.is_success:
                 response.read()
                 return response
             offered = body.get("tools") and (body.get("tool_choice") or {}).get("type") != "none"
-            events = self._events(response, waiting, offered)
+            events = self._events(response, progress, offered)
             made = {"headers": _others(response.headers), "request": request}
             try:
                 first = next(events, {"type": "none"})
@@ -78,8 +78,8 @@ class Live:
         made = {"headers": _others(request.headers), "json": body, "extensions": request.extensions}
         return httpx2.Request(request.method, request.url, **made)
 
-    def _events(self, response, waiting, offered) -> Iterator[dict]:
-        """The events of a stream, or of a message that came in one piece all the same. None if it is neither."""
+    def _events(self, response, progress, offered) -> Iterator[dict]:
+        """The events of a stream, or of a message that came in one piece all the same; none if it is neither."""
         told: Iterator[Any] = iter(())
         if "text/event-stream" in response.headers.get("content-type", ""):
             told = (parsed(line[5:]) for line in response.iter_lines() if line.startswith("data:"))
@@ -92,11 +92,11 @@ class Live:
                 case {"type": "message_start", "message": dict(message)}:
                     yield {**event, "message": self._counted(message, 0)}
                 case {"type": "message_delta"}:
-                    yield self._counted(event, waiting.progress.tokens)
+                    yield self._counted(event, progress.tokens)
                 case {"type": str(kind)}:
                     delta = event.get("delta") or {}
                     for key in PIECES & delta.keys():
-                        waiting.progress.tell("delta", str(delta[key]))
+                        progress.tell("delta", str(delta[key]))
                     if (event.get("content_block") or {}).get("type") == "tool_use":
                         self._known.add(NO_CALL)
                     if kind == "message_stop" and offered and in_a_cell():
@@ -118,45 +118,43 @@ class Live:
             warnings.warn_explicit(printable(said), LiveWarning, f"<{printable(self.model)}>", 1)
 
 
-class Waiting:
+@contextlib.contextmanager
+def at_work(model: str) -> Iterator[Progress]:
     """A line below the cell that waits: how long, and how many tokens there are. It goes when the waiting is over.
 
     Nothing is shown for a reply that comes soon, nor outside a cell: a widget or a terminal shows its own.
     """
+    progress, over, handle = Progress(), threading.Event(), None
+    if not in_a_cell():
+        yield progress
+        return
 
-    def __init__(self, model: str):
-        self.progress = Progress()
-        self._model, self._over, self._handle = model, threading.Event(), None
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> "Waiting":
-        if in_a_cell():
-            context = contextvars.copy_context()  # where the kernel keeps which cell it is
-            self._thread = threading.Thread(target=context.run, args=(self._tick,), daemon=True)
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        if self._thread:
-            self._thread.join()
-        if self._handle:
-            self._show("")
-
-    def _tick(self):
+    def tick():
         wait = QUIET_SECONDS
-        while not self._over.wait(wait):
-            self._show(f"{self._model} is at work: {self.progress}. The Stop button ends it.")
+        while not over.wait(wait):
+            show(f"{model} is at work: {progress}. The Stop button ends it.")
             wait = EVERY_SECONDS
 
-    def _show(self, text):
+    def show(text):
+        nonlocal handle
         from IPython.display import display
 
         shown = {"text/plain": printable(text)}
-        if self._handle:
-            self._handle.update(shown, raw=True)
+        if handle:
+            handle.update(shown, raw=True)
         else:
-            self._handle = display(shown, raw=True, display_id=True)
+            handle = display(shown, raw=True, display_id=True)
+
+    context = contextvars.copy_context()  # where the kernel keeps which cell it is
+    thread = threading.Thread(target=context.run, args=(tick,), daemon=True)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        over.set()
+        thread.join()
+        if handle:
+            show("")
 
 
 def in_a_cell() -> bool:
