@@ -141,7 +141,7 @@ def cut(content: list, budget: int) -> tuple[list, str | None]:
     """
     kept = []
     for block in content:
-        if _cost(block) <= budget:
+        if _cost(block) <= budget and budget > 0:
             kept.append(block)
             budget -= _cost(block)
             continue
@@ -150,6 +150,8 @@ def cut(content: list, budget: int) -> tuple[list, str | None]:
         rest = text[: bisect.bisect_right(range(len(text) + 1), left, key=lambda n: count_tokens(text[:n])) - 1]
         if block["type"] == "tool_use":
             return [*kept, {**block, "input": {}}], rest
+        if block["type"] == "thinking":
+            block = {**block, "signature": sign(rest, sum(one["type"] == "tool_use" for one in kept))}
         return [*kept, *([{**block, block["type"]: rest}] if rest else [])], rest
     return kept, None
 

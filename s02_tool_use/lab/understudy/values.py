@@ -47,6 +47,8 @@ FIXES: dict[str, Callable[[Any, Any], Any]] = {  # keyword -> what fits, from wh
     "enum": lambda value, wanted: wanted[0],
     "format": lambda value, wanted: MADE_UP.get(wanted, value),
     "required": lambda value, wanted: dict.fromkeys(wanted) | value,
+    "dependentRequired": lambda value, wanted: dict.fromkeys(sum((wanted.get(name, []) for name in value), [])) | value,
+    "minProperties": lambda value, wanted: dict.fromkeys(f"key {n + 1}" for n in range(wanted - len(value))) | value,
     "minItems": lambda value, wanted: value + [None] * (wanted - len(value)),
     "maxItems": lambda value, wanted: value[:wanted],
     "uniqueItems": lambda value, wanted: [
@@ -118,11 +120,14 @@ class Values:
     def _fix(self, error, path, value):
         """What is right in place of the value, or the value itself if nobody knows."""
         keyword, name = error.validator, next((step for step in reversed(path) if isinstance(step, str)), "")
-        found = self.take(name, error.schema) if keyword in ("type", "enum", "format", "pattern") else None
+        once = path.count(name) == 1  # not so where a schema asks for itself
+        found = self.take(name, error.schema, once) if keyword in ("type", "enum", "format", "pattern") else None
         if found is not None:
             return found
         if keyword == "type":
             return self.made_up(name, error.schema)
+        if keyword == "uniqueItems" and isinstance(items := error.schema.get("items"), dict) and "enum" in items:
+            return [one for n, one in enumerate([*value, *items["enum"]]) if one not in value[:n]][: len(value)]
         if keyword in ("exclusiveMinimum", "exclusiveMaximum"):
             return between(error.schema)
         return FIXES[keyword](value, error.validator_value) if keyword in FIXES else value
@@ -155,7 +160,7 @@ class Values:
             if own := self.clause.has(rf"\b{label(name)}(?: are |\s*[=:])([^.;\n]+)"):
                 return [text.strip(" `'\"") for text in re.split(r",|\band\b", own[1])]
             names = self.names if needed and self.guess and name in self.schema.get("properties", {}) else []
-            return self.paths or self.texts or names or None
+            return list(self.paths or self.texts or names) or None
         return self.string(name, schema, needed) if kind == "string" else None
 
     def number(self, name: str, kind: str) -> float | None:

@@ -102,6 +102,8 @@ def is_cut_off(request, message):
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
 PERSON = {**PERSON, "required": ["name", "age"], "additionalProperties": False}
+NODE = {"type": "object", "properties": {"nodes": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}
+NODE["required"] = ["nodes"]
 SCHEMAS = {
     "types": {
         "a": {"type": "string"},
@@ -119,6 +121,14 @@ SCHEMAS = {
         "d": {"type": "array", "items": {"type": "string"}, "minItems": 3, "uniqueItems": True},
     },
     "nested": {"a": {"type": "object", "properties": {"b": PERSON}, "required": ["b"]}},
+    "a tree": {"a": {"$ref": "#/$defs/node"}},
+    "some properties": {
+        "a": {"type": "object", "minProperties": 2, "additionalProperties": {"type": "integer"}},
+        "b": {"type": "object", "properties": {"c": {}}, "required": ["c"], "dependentRequired": {"c": ["d"]}},
+    },
+    "different options": {
+        "a": {"type": "array", "items": {"enum": ["tea", "coffee"]}, "uniqueItems": True, "minItems": 2},
+    },
     "references": {"a": {"$ref": "#/$defs/person"}, "b": {"type": "array", "items": {"$ref": "#/$defs/person"}}},
     "alternatives": {
         "a": {"anyOf": [{"type": "null"}, PERSON]},
@@ -139,7 +149,7 @@ SCHEMAS = {
     },
 }
 SCHEMAS = {
-    name: {"type": "object", "properties": parts, "required": list(parts), "$defs": {"person": PERSON}}
+    name: {"type": "object", "properties": parts, "required": list(parts), "$defs": {"person": PERSON, "node": NODE}}
     for name, parts in SCHEMAS.items()
 }
 LOOK, TALK = "Read README.md and report.py", "Who are you?"
@@ -184,6 +194,7 @@ for one, prompt in [
 for name, schema in SCHEMAS.items():
     offer = {"tools": [{"name": "record", "description": "Record it.", "input_schema": schema}], "tool_choice": ANY}
     OPTIONS[f"arguments: {name}"] = (TALK, offer, calls_what_is_forced)
+    OPTIONS[f"arguments of names: {name}"] = (LOOK, offer, calls_what_is_forced)
     OPTIONS[f"JSON: {name}"] = (TALK, {"output_config": {"format": {"type": "json_schema", "schema": schema}}}, is_json)
 
 

@@ -285,6 +285,15 @@ def test_a_call_that_is_cut_has_no_input_and_half_its_json_in_the_stream():
 def test_max_tokens_zero_gives_no_content():
     body, _ = message([{"type": "text", "text": "Hello"}], max_tokens=0)
     assert (body["content"], body["stop_reason"]) == ([], "max_tokens")
+    body, _ = message([{"type": "thinking", "thinking": ""}], max_tokens=0)
+    assert (body["content"], body["stop_reason"]) == ([], "max_tokens")
+
+
+def test_thinking_that_is_cut_is_signed_as_it_is():
+    body, _ = message([CALL, {"type": "thinking", "thinking": "I look. " * 9}], max_tokens=17)
+    call, thinking = body["content"]
+    assert len(thinking["thinking"]) < 72
+    assert not wire.is_forged(thinking, 1)
 
 
 # Stop reasons
