@@ -152,7 +152,8 @@ def cut(content: list, budget: int) -> tuple[list, str | None]:
             return [*kept, {**block, "input": {}}], rest
         if block["type"] == "thinking":
             block = {**block, "signature": sign(rest, sum(one["type"] == "tool_use" for one in kept))}
-        return [*kept, *([{**block, block["type"]: rest}] if rest else [])], rest
+        kept += [{**block, block["type"]: rest}] if rest else []
+        return kept, _text(kept[-1]) if kept else rest
     return kept, None
 
 

@@ -120,8 +120,9 @@ class Values:
     def _fix(self, error, path, value):
         """What is right in place of the value, or the value itself if nobody knows."""
         keyword, name = error.validator, next((step for step in reversed(path) if isinstance(step, str)), "")
-        once = path.count(name) == 1  # not so where a schema asks for itself
-        found = self.take(name, error.schema, once) if keyword in ("type", "enum", "format", "pattern") else None
+        again = path.count(name) > 1  # the schema asks for itself
+        asks = keyword in ("type", "enum", "format", "pattern") and not again
+        found = self.take(name, error.schema) if asks else None
         if found is not None:
             return found
         if keyword == "type":

@@ -195,6 +195,7 @@ for name, schema in SCHEMAS.items():
     offer = {"tools": [{"name": "record", "description": "Record it.", "input_schema": schema}], "tool_choice": ANY}
     OPTIONS[f"arguments: {name}"] = (TALK, offer, calls_what_is_forced)
     OPTIONS[f"arguments of names: {name}"] = (LOOK, offer, calls_what_is_forced)
+    OPTIONS[f"arguments of two: {name}"] = ("Ada is 36 and Bo is 7.", offer, calls_what_is_forced)
     OPTIONS[f"JSON: {name}"] = (TALK, {"output_config": {"format": {"type": "json_schema", "schema": schema}}}, is_json)
 
 

@@ -289,6 +289,13 @@ def test_max_tokens_zero_gives_no_content():
     assert (body["content"], body["stop_reason"]) == ([], "max_tokens")
 
 
+@pytest.mark.parametrize("most", range(28))
+def test_the_stream_tells_the_same_as_the_body_wherever_it_is_cut(most):
+    thinking, text = {"type": "thinking", "thinking": "I look. " * 9}, {"type": "text", "text": "All is there."}
+    body, rest = message([thinking, text, text], max_tokens=most)
+    assert joined(wire.stream_events(body, rest)) == (body["content"], body["stop_reason"])
+
+
 def test_thinking_that_is_cut_is_signed_as_it_is():
     body, _ = message([CALL, {"type": "thinking", "thinking": "I look. " * 9}], max_tokens=17)
     call, thinking = body["content"]
