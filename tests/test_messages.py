@@ -179,6 +179,7 @@ SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 MARKER = {"type": "ephemeral"}
 SYSTEM = {"role": "system", "content": "Be brief."}
+OPTIONS = {"role": "system", "content": [], "output_config": {"effort": "low"}}
 SOURCE = {"type": "text", "media_type": "text/plain", "data": "d"}
 
 
@@ -373,6 +374,11 @@ REPAIRS = [
         ],
     ),
     (
+        [Q, {"role": "system", "content": None, "output_config": {"effort": "low"}}],
+        [Q, OPTIONS],
+        ["gave message 1 an empty list as its content"],
+    ),
+    (
         [Q, {"role": "system", "content": [text("a"), {"type": "document", "source": SOURCE}]}],
         [user(text("List the files."), text("a"), {"type": "document", "source": SOURCE})],
         [
@@ -465,7 +471,6 @@ ADVICE = {
     "tool_use_id": "srvtoolu_1",
     "content": {"type": "advisor_result", "text": "a"},
 }
-OPTIONS = {"role": "system", "content": [], "output_config": {"effort": "low"}}
 ACCEPTED = {
     "interleaved thinking": [Q, assistant(THINKING, CALL, THINKING, CALL2), user(RESULT2, RESULT)],
     "thinking between calls in several messages": [

@@ -37,9 +37,12 @@ def _plain(message, place, log, **options):
     role, content, more = _parts_of(message, place, log)
     if has_words(content):
         content = as_json(content, place, log)
+    elif not content and "output_config" in more:
+        if content != []:
+            log(f"gave {place} an empty list as its content")
+        content = []
     else:
-        given = [] if not content and "output_config" in more else _as_list(content, place, log)
-        blocks = [_block(block, role, place, log, **options) for block in given]
+        blocks = [_block(block, role, place, log, **options) for block in _as_list(content, place, log)]
         content = [block for block in blocks if block]
     return {"role": role, "content": content, **more}
 
