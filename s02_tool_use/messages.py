@@ -14,9 +14,8 @@ from .history.fields import THINKING, kind_name
 from .history.ids import pair_server_tools, unique_ids
 from .history.plain import plain_messages
 from .history.system import in_their_place
-from .history.turns import all_blocks, blocks_of, close_turns, merge_neighbours, needs_a_word, parts_of
+from .history.turns import CONTINUE, all_blocks, blocks_of, close_turns, merge_neighbours, needs_a_word, parts_of
 
-CONTINUE = "Continue."
 MOST_MARKERS = 4  # cache markers in one request
 
 

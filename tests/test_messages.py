@@ -303,6 +303,11 @@ REPAIRS = [
         ["removed _id from a text block in message 0", "wrote the cache_control of a text block in message 0 anew"],
     ),
     (
+        [user(text("a", cache_control={"ttl": "1h", "scope": "global"}), text("b", cache_control={"ttl": "2h"}))],
+        [user(text("a", cache_control={**MARKER, "ttl": "1h"}), text("b", cache_control=MARKER))],
+        ["wrote the cache_control of a text block in message 0 anew"] * 2,
+    ),
+    (
         [{**Q, "ts": 1, "id": "x"}],
         [Q],
         ["removed ts, id from message 0"],
@@ -353,25 +358,45 @@ REPAIRS = [
     (
         [Q, SYSTEM, Q],
         [user(text("List the files."), text("List the files.")), SYSTEM],
-        ["moved a system message to the end of the user's turn that follows it"],
+        ["moved a system message to the end of a user's turn"],
     ),
     (
         [Q, assistant(CALL), SYSTEM, user(RESULT, text("a"))],
         [Q, assistant(CALL), user(RESULT, text("a")), SYSTEM],
-        ["moved a system message to the end of the user's turn that follows it"],
+        ["moved a system message to the end of a user's turn"],
     ),
     (
         [Q, assistant(text("a")), SYSTEM, assistant(text("b")), Q],
         [Q, assistant(text("a"), text("b")), Q, SYSTEM],
-        ["moved a system message to the end of the user's turn that follows it"],
+        ["moved a system message to the end of a user's turn"],
     ),
     (
         [Q, assistant(text("a")), SYSTEM],
         [Q, assistant(text("a")), {"role": "user", "content": "Continue."}, SYSTEM],
         [
             "added a message of the user's: Continue.",
-            "moved a system message to the end of the user's turn that follows it",
+            "moved a system message to the end of a user's turn",
         ],
+    ),
+    (
+        [Q, assistant(text("a"), SEARCH), SYSTEM],
+        [Q, SYSTEM, assistant(text("a"), SEARCH)],
+        ["moved a system message to the end of a user's turn"],
+    ),
+    (
+        [assistant(text("a")), SYSTEM, assistant(SEARCH)],
+        [{"role": "user", "content": "Continue."}, SYSTEM, assistant(text("a"), SEARCH)],
+        ["added a message of the user's: Continue."],
+    ),
+    (
+        [Q, assistant(CALL, THINKING, CALL2), user(RESULT)],
+        [Q, assistant(CALL, THINKING, CALL2), user(RESULT, NONE2)],
+        ["answered toolu_2: (cancelled)"],
+    ),
+    (
+        [{**Q, "output_config": {"effort": "low"}}],
+        [Q],
+        ["removed output_config from message 0"],
     ),
     (
         [Q, {"role": "system", "content": None, "output_config": {"effort": "low"}}],
@@ -484,6 +509,7 @@ ACCEPTED = {
     "a server tool behind a call": [Q, assistant(CALL, SEARCH, FOUND), user(RESULT)],
     "a server tool that waits behind a call": [Q, assistant(CALL, SEARCH), user(RESULT)],
     "a server tool and its result": [Q, assistant(SEARCH, FOUND, text("a")), Q],
+    "a server tool that waits while results come": [Q, assistant(SEARCH, CALL), user(RESULT), assistant(text("a")), Q],
     "a paused turn": [Q, assistant(text("a"), SEARCH)],
     "a paused turn of an MCP server": [Q, assistant(text("a"), MCP)],
     "a paused turn that goes on": [Q, assistant(SEARCH), assistant(FOUND, text("a")), Q],

@@ -96,8 +96,7 @@ def as_json(value, place="", log=None):
 
 def dumped(model, **how):
     """An object of the SDK, or of pydantic, as the SDK sends it: what was set, by its name on the wire, also None."""
-    hidden = getattr(model, "__api_exclude__", None)
-    return model.model_dump(by_alias=True, exclude_unset=True, exclude=hidden, warnings=False, **how)
+    return model.model_dump(by_alias=True, exclude_unset=True, warnings=False, **how)
 
 
 def block_of(model, **how):

@@ -6,7 +6,7 @@ They keep their role where the model takes it. They never become what the user s
 import re
 
 from .fields import IN_SYSTEM, SERVER_RESULTS
-from .turns import blocks_of, ends_in, merge_neighbours
+from .turns import CONTINUE, blocks_of, ends_in, merge_neighbours
 
 
 def version_of(model: str) -> tuple[int, int] | None:
@@ -43,20 +43,31 @@ def keep_or_move(message, place, log, takes, begun, system):
 def in_their_place(messages, log):
     """Rule R3: they stand after the user, or after a server tool's result, and before the assistant or at the end.
 
-    Another one moves on to the next such place. One without content, which only sets options, may stand anywhere.
+    Another one moves on to the end of the user's next turn; or back, if only a paused turn follows it. One without
+    content, which only sets options, may stand anywhere.
     """
     placed, waiting, before = [], [], None
     for message in messages:
         if message["role"] == "system":
             (waiting if message["content"] or waiting else placed).append(message)
             continue
-        if message["role"] == "assistant" and before and (before["role"] == "user" or ends_in(before, SERVER_RESULTS)):
-            placed += waiting
-            waiting = []
+        if message["role"] == "assistant" and may_be_followed(before):
+            placed, waiting = placed + waiting, []
         placed.append(message)
         before = message
-    placed += waiting
-    moved = [one for one, was in zip(placed, messages, strict=True) if one is not was and one["role"] == "system"]
+    at = len(placed)
+    while waiting and not may_be_followed(before) and at and placed[at - 1]["role"] == "assistant":
+        at -= 1
+    if waiting and not at:
+        log(f"added a message of the user's: {CONTINUE}")
+        placed.insert(0, {"role": "user", "content": CONTINUE})
+    placed[at or 1 : at or 1] = waiting
+    moved = [one for one, was in zip(placed, messages, strict=False) if one is not was and one["role"] == "system"]
     for _ in moved:
-        log("moved a system message to the end of the user's turn that follows it")
-    return merge_neighbours(placed) if moved else placed
+        log("moved a system message to the end of a user's turn")
+    return merge_neighbours(placed) if moved or len(placed) > len(messages) else placed
+
+
+def may_be_followed(message):
+    """Whether a system message may stand behind this one."""
+    return message is not None and (message["role"] == "user" or ends_in(message, SERVER_RESULTS))

@@ -77,6 +77,7 @@ def parts_of(block):
     return [*inside, block] if isinstance(inside, list) else [block]
 
 
+CONTINUE = "Continue."
 JOINED = "joined messages {} to {}: they are one turn of the {}'s"
 
 
@@ -105,12 +106,10 @@ def ends_in(message, kinds):
 
 def needs_a_word(messages):
     """Whether the user has to speak before the model can: it had the last word, and not in a turn that is paused on a
-    tool at the API's side, which goes on by itself. A system message behind it may only follow that tool's result.
+    tool at the API's side, which goes on by itself.
     """
     last = next((message for message in reversed(messages) if message["role"] != "system"), None)
-    if last is None or last["role"] == "user":
-        return last is None
-    return not ends_in(last, SERVER_SIDE if last is messages[-1] else SERVER_RESULTS)
+    return last is None or last["role"] == "assistant" and not ends_in(last, SERVER_SIDE)
 
 
 def close_turns(messages, log):
