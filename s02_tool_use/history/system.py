@@ -52,7 +52,8 @@ def in_their_place(messages, log):
             (waiting if message["content"] or waiting else placed).append(message)
             continue
         if message["role"] == "assistant" and may_be_followed(before):
-            placed, waiting = placed + waiting, []
+            placed += waiting
+            waiting = []
         placed.append(message)
         before = message
     at = len(placed)
