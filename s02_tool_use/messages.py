@@ -31,7 +31,7 @@ def merge(messages, log, **_):
 
 def ends(messages, log, prefill=False, **_):
     """Turns and the list end as the API wants it."""
-    messages = close_turns(in_their_place(messages, log), log)
+    messages = close_turns(messages, log)
     limit_markers(messages, log)
     end_with_user(messages, log, prefill)
     return in_their_place(messages, log)
