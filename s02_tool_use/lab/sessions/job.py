@@ -15,6 +15,7 @@ from ..client.faults import Stopped
 
 PAUSE_SECONDS = 0.1  # in which most of what looks whether it should stop has seen it
 GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
+LEFT_BEHIND = "Stopped. What was running may go on for a while, but nobody waits for it."
 
 
 class Job:

@@ -16,7 +16,7 @@ from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of, departures
 from ..client.progress import Progress
-from .job import Job, Stopped
+from .job import LEFT_BEHIND, Job, Stopped
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -222,7 +222,7 @@ class _ChatTurn:
     def abandon(self):
         """Go on without what is running."""
         self.messages = copy.deepcopy(self.messages)  # what is left behind may still add to the old list
-        self.end(STOPPED, WHY[STOPPED] + " What was running may go on for a while, but nobody waits for it.")
+        self.end(STOPPED, LEFT_BEHIND)
 
     def end(self, reason, sentence):
         with self.session._lock:

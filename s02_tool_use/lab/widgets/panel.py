@@ -8,12 +8,11 @@ import asyncio
 
 import ipywidgets
 
-from ..sessions.job import Job, Stopped
+from ..sessions.job import LEFT_BEHIND, Job, Stopped
 from ..show import page
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
 TICK_SECONDS = 1.0  # between two looks at how far it is
-LEFT_BEHIND = "Stopped. What was running may go on for a while, but nobody waits for it."
 
 
 class Panel(ipywidgets.VBox):
