@@ -76,7 +76,7 @@ def _parts_of(message, place, log):
     if not isinstance(message, dict):
         raise ValueError(f'{place} is {kind_name(message)}: give a dict with "role" and "content"')
     role = message.get("role")
-    if not isinstance(role, str) or role not in ROLES:
+    if role not in ROLES:
         raise ValueError(f'{place} has the role {role!r}: give "user" or "assistant"')
     more = {key: message[key] for key in ONLY_OF_SYSTEM if role == "system" and key in message}
     if extra := [str(key) for key in message if key not in ("role", "content", *more)]:
