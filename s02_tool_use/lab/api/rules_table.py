@@ -61,7 +61,7 @@ RULES = {
     "C3": Rule(
         "a text block is not only white space",
         "anthropics/claude-code#23440",
-        disputed="a model of 4.5 took a space beside two calls: recorded by llm-anthropic",
+        disputed="a space beside two calls: refused as above, accepted from a model of 4.5 in simonw/llm-anthropic",
     ),
     "C4": Rule("a block is an object of a known type, with the fields of that type", "AstrBotDevs/AstrBot#4444"),
     "C5": Rule("a block has no field that the API does not know", "anthropics/claude-code#4378"),
@@ -84,7 +84,8 @@ RULES = {
     "P7": Rule(
         "every call has an id of its own",
         "NVIDIA-NeMo/Switchyard#502",
-        disputed="a model of 4.5 took an id again in a later turn: recorded twice by pydantic-ai",
+        disputed="an id again in a later turn: refused as above and in brainlid/langchain#619, accepted from a model of "
+        "4.5 in two recordings of pydantic/pydantic-ai",
     ),
     "P8": Rule("a call's id is letters, digits, _ and -", "anomalyco/opencode#1279"),
     "P9": Rule("a call's name has 1 to 200 characters", _PROBES),

@@ -142,6 +142,16 @@ OF_BETAS = [
         "messages.1.content.0: Input tag 'tool_addition' ",
     ),
     (
+        "mid-conversation-tool-changes-2026-07-01",
+        talk(USER, {"role": "system", "content": [{**ADDED, "type": "tool_removal"}]}, model=NEW),
+        "messages.1.content.0: Input tag 'tool_removal' ",
+    ),
+    (
+        "mcp-client-2025-11-20",
+        talk("Hi.", [{"type": "mcp_tool_listing", "mcp_server_name": "docs", "tools": []}, text("a")], "b"),
+        "messages.1.content.0: Input tag 'mcp_tool_listing' ",
+    ),
+    (
         "server-side-fallback-2026-06-01",
         talk("Hi.", [{"type": "fallback", "from": {}, "to": {}}, text("a")], "b"),
         "messages.1.content.0: Input tag 'fallback' ",
@@ -864,7 +874,10 @@ def test_rules_say_where_their_words_were_seen():
         words = ("https://", "a published log", "common", "the SDK")
         assert rule.seen.startswith(words) or re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", rule.seen)
     assert not RULES["C11"].quoted
-    assert [name for name, rule in RULES.items() if rule.disputed] == ["C3", "P1", "P7"]
+    disputed = {name: rule.disputed for name, rule in RULES.items() if rule.disputed}
+    assert list(disputed) == ["C3", "P1", "P7"]
+    for both in disputed.values():
+        assert re.search(r"refused (as above|in [\w.-]+/[\w.-]+#\d+).* accepted from .* in .*[\w.-]+/[\w.-]+", both)
     assert isinstance(validate(ask(model=None)), Problem)
 
 

@@ -120,6 +120,15 @@ def test_count_tokens_needs_no_max_tokens_and_counts_as_usage_does(server):
     assert counted == {"input_tokens": ask(server)[2]["usage"]["input_tokens"]}
 
 
+@pytest.mark.parametrize(("kind", "status"), [("adaptive", 200), ("enabled", 400)])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_a_tool_may_be_forced_with_adaptive_thinking_alone(kind, status, path):
+    thinking = {"type": kind} | ({"budget_tokens": 1024} if kind == "enabled" else {})
+    request = ASKED | {"max_tokens": 2000, "tools": [TOOL], "tool_choice": {"type": "any"}, "thinking": thinking}
+    with scripted(CALL) as server:
+        assert ask(server, path=path, body=request | {"model": "claude-opus-4-6"})[0] == status
+
+
 def test_count_tokens_refuses_what_messages_refuses(server):
     request = {"model": "m", "messages": [{"role": "user", "content": ""}]}
     assert ask(server, path="/v1/messages/count_tokens", body=request)[0] == 400
