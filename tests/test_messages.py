@@ -507,6 +507,7 @@ ACCEPTED = {
     "a server tool that waits while results come": [Q, assistant(SEARCH, CALL), user(RESULT), assistant(text("a")), Q],
     "a paused turn": [Q, assistant(text("a"), SEARCH)],
     "a paused turn of an MCP server": [Q, assistant(text("a"), MCP)],
+    "a paused turn of an MCP server with one id twice": [Q, assistant(text("a"), MCP, MCP)],
     "a paused turn that goes on": [Q, assistant(SEARCH), assistant(FOUND, text("a")), Q],
     "MCP": [Q, assistant({"type": "mcp_tool_listing", "mcp_server_name": "docs", "tools": []}, MCP, MCP_RESULT), Q],
     "an advisor": [Q, assistant({**SEARCH, "name": "advisor"}, ADVICE, text("a")), Q],

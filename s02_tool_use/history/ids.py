@@ -125,7 +125,7 @@ def pair_server_tools(messages, log):
         kind = block["type"]
         if kind in SERVER_CALLS:
             name = kind, block["id"]
-            right = name not in calls and (kind == "mcp_tool_use" or _LEGAL_SERVER_ID.fullmatch(block["id"]))
+            right = kind == "mcp_tool_use" or name not in calls and _LEGAL_SERVER_ID.fullmatch(block["id"])
             calls.update([name] if right else [])
         elif kind in CALL_OF:
             name = CALL_OF[kind], block["tool_use_id"]

@@ -84,8 +84,8 @@ RULES = {
     "P7": Rule(
         "every call has an id of its own",
         "NVIDIA-NeMo/Switchyard#502",
-        disputed="an id again in a later turn: refused as above and in brainlid/langchain#619, accepted from a model of "
-        "4.5 in two recordings of pydantic/pydantic-ai",
+        disputed="an id again in a later turn: refused as above and in brainlid/langchain#619, accepted from a model "
+        "of 4.5 in two recordings of pydantic/pydantic-ai",
     ),
     "P8": Rule("a call's id is letters, digits, _ and -", "anomalyco/opencode#1279"),
     "P9": Rule("a call's name has 1 to 200 characters", _PROBES),
