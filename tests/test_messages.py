@@ -510,6 +510,7 @@ ACCEPTED = {
     "a paused turn of an MCP server with one id twice": [Q, assistant(text("a"), MCP, MCP)],
     "a paused turn that goes on": [Q, assistant(SEARCH), assistant(FOUND, text("a")), Q],
     "MCP": [Q, assistant({"type": "mcp_tool_listing", "mcp_server_name": "docs", "tools": []}, MCP, MCP_RESULT), Q],
+    "an id of MCP twice, of which no rule was seen": [Q, assistant(MCP, MCP, MCP_RESULT, text("a")), Q],
     "an advisor": [Q, assistant({**SEARCH, "name": "advisor"}, ADVICE, text("a")), Q],
     "a compaction first": [assistant({"type": "compaction", "content": "We found tea."}, text("Tea.")), Q],
     "a compaction that failed": [Q, assistant({"type": "compaction", "content": None}, text("Tea.")), Q],
