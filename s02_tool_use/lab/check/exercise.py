@@ -219,9 +219,12 @@ class _Trial:
             self.errors.append(yours)
         elif outcome.value is None:
             yours += " (printed, and not returned?)" if outcome.printed else " (is a return missing?)"
+        right = shown(prop.right_for(case))
+        if yours == right:  # such as the text alone, where a dict with it is asked for
+            yours += f" (but what came back is a {type(outcome.value).__name__})"
         given = f"{getattr(self.yours, '__name__', 'yours')}({', '.join(map(shown, case))})" if case else ""
         pairs = [("input", given), ("yours", yours), ("printed", clean(outcome.printed.strip()))]
-        pairs += [("right", shown(prop.right_for(case))), ("read again", "section {}, “{} ...”".format(*prop.read))]
+        pairs += [("right", right), ("read again", "section {}, “{} ...”".format(*prop.read))]
         return [(key, said) for key, said in pairs if said]
 
 

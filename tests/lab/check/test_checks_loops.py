@@ -4,6 +4,7 @@ import re
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from answers import not_yet, right, wrong
 
 from s02_tool_use import agent_loop
@@ -450,3 +451,8 @@ def test_a_refused_request_is_shown_in_the_api_s_words_with_the_line_that_sent_i
 def test_what_the_loop_prints_is_its_own(capsys):
     check.loop(loop_for)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("yours", [{"input": 400, "output": 20}, "400, 20"], ids=["dict", "str"])
+def test_tokens_in_another_shape_than_a_pair_are_shown_as_they_came(yours):
+    assert ("yours", repr(yours)) in check.usage(lambda replies: yours).lines[0].details

@@ -126,6 +126,11 @@ def test_a_result_of_another_shape_is_shown_whole():
     assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details
 
 
+def test_what_looks_right_and_is_of_another_kind_is_told_apart():
+    exercise = Exercise("x", "f()", [Property("key", READ, [()], "tea", see=lambda result: result["a"])])
+    assert ("yours", "'tea' (but what came back is a str)") in exercise(lambda: "tea").lines[0].details
+
+
 def test_a_helper_that_cannot_go_on_shows_what_the_function_gave():
     exercise = Exercise("x", "f()", [Property("key", READ, [()], 1, run=lambda yours: yours()["a"])])
     assert ("yours", "[7]") in exercise(lambda: [7]).lines[0].details

@@ -159,16 +159,16 @@ def usage():
         return tuple(sum(getattr(reply.usage, name) for reply in replies) for name in ("input_tokens", "output_tokens"))
 
     def pair(result, _):
+        if isinstance(result, (str, dict)):
+            raise TypeError("a pair is asked for")
         return tuple(result)
 
     sent, tokens = (5, "Each request carries the whole list"), [(400, 20), (450, 35), (520, 10)]
     three = [Message(type="message", usage=Usage(input_tokens=read, output_tokens=made)) for read, made in tokens]
     several = each(three[:2], three)
     yield same("one reply: what it says", sent)(each(three[:1]), pair)
-    yield same("the input of every request counts, not only of the last", sent)(
-        several, lambda result, _: tuple(result)[0]
-    )
-    yield same("so does the output", sent)(several, lambda result, _: tuple(result)[1])
+    yield same("the input of every request counts, not only of the last", sent)(several, lambda *given: pair(*given)[0])
+    yield same("so does the output", sent)(several, lambda *given: pair(*given)[1])
     yield same("no reply: nothing was used", sent)(each([]), pair)
 
 
