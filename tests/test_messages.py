@@ -716,6 +716,13 @@ def test_sdk_objects_become_dicts_wherever_they_stand():
     assert repairs == []
 
 
+def test_what_a_reply_of_the_sdk_holds_that_no_reply_has_goes_with_a_line():
+    reply = Message.model_construct(role="assistant", content=[TextBlock(type="text", text="I look.")], mood="good")
+    fixed, repairs = repaired(Q, reply, user(text("Go on.")))
+    assert fixed[1] == assistant(text("I look."))
+    assert repairs == ["removed mood from message 1"]
+
+
 def test_an_sdk_object_with_a_value_of_a_wrong_type_is_fixed_without_a_warning():
     """The SDK takes whatever an endpoint sends; pydantic warns when it is written out again."""
     call = ToolUseBlock.model_construct(type="tool_use", id="toolu_1", name="bash", input='{"command": "ls"}')

@@ -71,8 +71,9 @@ def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop"
 
 def _parts_of(message, place, log):
     """Rules R1, R8: a message has a role of the three, a content, and nothing that it may not have."""
-    if hasattr(message, "model_dump"):  # a reply of the SDK, put into the list as it is
-        message = {"role": getattr(message, "role", None), "content": getattr(message, "content", None)}
+    if hasattr(message, "model_dump"):  # a reply of the SDK, put into the list as it is: its id and usage stay behind
+        said = {key: getattr(message, key, None) for key in ("role", "content")}
+        message = said | (getattr(message, "model_extra", None) or {})
     if not isinstance(message, dict):
         raise ValueError(f'{place} is {kind_name(message)}: give a dict with "role" and "content"')
     role = message.get("role")
