@@ -39,7 +39,10 @@ class HistoryLab(Panel):
         self._changed()
 
     def twin(self) -> Page:
-        before, after, repairs = self._pages()
+        try:
+            before, after, repairs = self._pages()
+        except ValueError as error:  # what was typed is no history
+            return Page(str(error), page.escape(str(error)))
         return Page("\n\n".join([before.text, repairs.text, after.text]), before.html + repairs.html + after.html)
 
     @guarded

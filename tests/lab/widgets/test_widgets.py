@@ -348,6 +348,7 @@ def test_what_is_no_history_is_told_and_the_last_one_stays():
     panel.text.value = "[{"
     assert "neither JSON nor a Python list" in shown(panel)
     assert panel.fixed.value == before
+    assert "neither JSON nor a Python list" in repr(panel), "it can be shown in another cell"
 
 
 def test_a_history_that_nobody_can_fix_is_told():
