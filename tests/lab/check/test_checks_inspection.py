@@ -197,6 +197,7 @@ WRONG_PAIRS = [
     (pairs_with_none, "a call without a result is left out"),
     (pairs_with_strangers, "so is a result without a call"),
     (pairs_of_blocks, "a call and its result become one entry"),
+    (lambda messages: list(pairs_in_one_walk(messages).items()), "a call and its result become one entry"),
     (pairs_backwards, "a call and its result become one entry"),
     (pairs_in_place, "the list that it gets stays as it was"),
     (lambda messages: [], "a call and its result become one entry"),

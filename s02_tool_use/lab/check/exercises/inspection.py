@@ -100,7 +100,7 @@ def _pairs(messages):
 
 @exercise("my_pairs(messages), a function that returns a dict: the id of each call -> the text of its result")
 def pairs():
-    paired = rows_of(_pairs, lambda mine, *_: dict(mine))
+    paired = rows_of(_pairs)
     by_id, no_result = (1, "The id is what joins a call and its result"), (4, "Some calls have no result")
     kinds = (4, "The content of a result is a string, or a list of blocks")
     yield paired("a call and its result become one entry", by_id)([user(text("List.")), *ONE[1:]])

@@ -41,7 +41,7 @@ def inside():
 
 # ---- the room of the other two
 
-MORE = ("work/assam.txt", "work/ceylon.txt", "work/oolong.txt", "work/sub/keemun.txt", "work/sub/deep/yunnan.md")
+MORE = ("assam.txt", "ceylon.txt", "oolong.txt", "v1..v2.diff", "sub/keemun.txt", "sub/deep/yunnan.md")  # in `work`
 LINKS = os.name != "nt"  # Windows makes links for the few who may: there the properties about them are left out
 
 
@@ -57,8 +57,8 @@ def _in_the_room(yours, root, what):
     if not base.exists():
         build_room(base)
         for name in MORE:
-            (base / name).parent.mkdir(exist_ok=True)
-            (base / name).write_text("tea\n", encoding="utf-8")
+            (base / "work" / name).parent.mkdir(exist_ok=True)
+            (base / "work" / name).write_text("tea\n", encoding="utf-8")
         if LINKS:
             # Not inside base: a second way back into the workspace would give ** 2 ** 40 ways to go.
             (folder / "alias").symlink_to("base/work")
