@@ -530,6 +530,7 @@ def test_what_was_typed_is_there_in_the_next_chat_without_the_key_and_for_its_us
         screen.type("/help\r")
         screen.wait("it is kept in\n")
         kept = Path(screen.wait("chat_history").replace("\n", ""))  # a row may end at a space in it
+        screen.wait("s02 >>")  # before it, a Ctrl-D is nobody's
         screen.type("\x04")
         assert screen.end() == 0
     assert kept.stat().st_mode & 0o777 == 0o600
