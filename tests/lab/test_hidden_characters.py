@@ -136,7 +136,7 @@ def chat_that_asks(scripted, script):
     panel.prompt.value = "Go."
     panel._send()
     turn = panel.session._turn
-    while not (turn.question or turn.over.wait(0.01)):
+    while not (panel.asked.value or turn.over.wait(0.01)):  # drawn a moment after the turn has it
         pass
     return panel
 
