@@ -16,7 +16,7 @@ import s02_tool_use
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "s02_tool_use"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "10")]
+WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "11")]
 SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 
 # The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the driver ends its programs in the way of POSIX"),
 ]
 PICTURES = ROOT / "screenshots"
-WITH_WIDGETS = ("00", "04", "05", "06", "07", "10")
+WITH_WIDGETS = ("00", "04", "05", "06", "07", "11")
 NOTEBOOKS = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.name.startswith(WITH_WIDGETS)]
 
 # A notebook with one of each widget. The cells' ids are what the tests go by.
@@ -271,7 +271,7 @@ WORK = {
     ),
     "06_agent_loop": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
     "07_look_inside": ("s1-stepper", "Forward ▶", "", "Space", "request built"),
-    "10_playground": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
+    "11_playground": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
 }
 
 

@@ -14,10 +14,16 @@ from refresh import nbformat, runner
 from waiting import wait_until
 
 from s02_tool_use.__main__ import COMMANDS
+from s02_tool_use.lab import check
 from s02_tool_use.lab.api.wire import sse, stream_events
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def numbered(*numbers):
+    """The notebooks with these numbers."""
+    return [path for path in NOTEBOOKS if path.stem[:2] in numbers]
 
 
 @pytest.fixture
@@ -93,7 +99,7 @@ def test_a_cell_that_waits_for_a_slow_endpoint_shows_it_and_can_be_stopped(tmp_p
     assert said(notebook)[asked_again.id] == "'At last.'"  # and the line that was there is gone
 
 
-@pytest.mark.parametrize("path", [NOTEBOOKS[number] for number in (0, 1, 6, 7, 10)], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered("00", "01", "06", "07", "11"), ids=lambda path: path.stem)
 def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path):
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
     message |= {"content": [{"type": "text", "text": "Sure!"}], "usage": {"input_tokens": 1, "output_tokens": 2}}
@@ -116,7 +122,7 @@ def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS[1:10], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered(*check.NOTEBOOKS), ids=lambda path: path.stem)
 def test_after_a_restart_the_checks_work_in_any_order_and_twice(path, tmp_path, monkeypatch):
     monkeypatch.setenv("S02_OFFLINE", "1")
     cells = [cell for cell in read(path).cells if cell.cell_type == "code"]

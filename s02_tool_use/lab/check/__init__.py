@@ -19,7 +19,7 @@ NOTEBOOKS = {
     "06": ("loops", ["usage", "loop", "approve"]),
     "07": ("inspection", ["fault", "pairs"]),
     "08": ("sdk", ["beta_tool", "differences"]),
-    "09": ("capstone", ["grep", "grep_tool"]),
+    "10": ("capstone", ["grep", "grep_tool"]),
 }
 # What a cell prints for the reader to predict -> its module.
 CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk"}

@@ -1,4 +1,4 @@
-"""The checks of 09: right answers pass, plausible wrong ones fail at the sentence that fits, a stub says "not yet"."""
+"""The checks of 10: right answers pass, plausible wrong ones fail at the sentence that fits, a stub says "not yet"."""
 
 import fnmatch
 import glob

@@ -1,4 +1,4 @@
-"""The exercises of 09: a grep that is safe, bounded and honest, and the schema under which an agent gets it."""
+"""The exercises of 10: a grep that is safe, bounded and honest, and the schema under which an agent gets it."""
 
 import contextlib
 import io
