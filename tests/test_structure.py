@@ -19,6 +19,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "11")]
 SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 
+# The pages on which the reader builds the agent, by their stems, such as "02_dispatch_map".
+REWRITTEN: set[str] = set()
+BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
+
 # The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is
 # one room. What stands in no row is imported by nobody.
 ROOMS = {
@@ -178,23 +182,99 @@ def test_a_notebook_has_the_frame_of_the_course(path):
     assert 3 <= len(sections) <= 5
     assert [h.split(".")[0] for h in sections] == [str(n) for n in range(1, len(sections) + 1)]
     assert all(h.endswith("?") for h in sections), "a section asks a question"
-    assert any(h.startswith("Exercise") for h in headings)
-    assert headings[-1] == "Recap"
+    if path in BUILDING:
+        assert headings == [
+            "The agent so far",
+            *sections,
+            "The same, tested",
+            "The agent now",
+            "Recap",
+            "Make it yours",
+        ]
+    else:
+        assert any(h.startswith("Exercise") for h in headings)
+        assert headings[-1] == "Recap"
+
+
+def chapters(path):
+    """[heading, cells under it] for each part of a notebook: its title, its ## headings, its exercises."""
+    found = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source, prose = "".join(cell["source"]), cell["cell_type"] == "markdown"
+        if prose and re.match(r"##? |### Exercise", source):
+            found.append((source.split("\n")[0], []))
+        found[-1][1].append((cell["id"], "prose" if prose else "code", source))
+    return found
+
+
+def code_under(path, heading):
+    """The code of the part with this heading."""
+    return "\n".join(s for h, part in chapters(path) if h == heading for _, kind, s in part if kind == "code")
 
 
 @by_name(WITH_EXERCISES)
 def test_each_exercise_has_a_stub_a_check_of_one_line_and_three_hints(path):
-    kinds = [(c["cell_type"], "".join(c["source"])) for c in json.loads(path.read_text(encoding="utf-8"))["cells"]]
-    starts = [i for i, (kind, source) in enumerate(kinds) if kind == "markdown" and source.startswith("## Exercise")]
-    end = next(i for i, (_, source) in enumerate(kinds) if source.startswith("## Recap"))
-    assert 2 <= len(starts) <= 4
-    for start, stop in zip(starts, [*starts[1:], end], strict=True):
-        part = kinds[start:stop]
-        checks = [source for kind, source in part if kind == "code" and source.startswith("check.")]
-        assert len(checks) == 1
-        assert len(checks[0].splitlines()) == 1
-        hints = [re.match(r"<details><summary>(Hint \d)</summary>\n\n", s) for kind, s in part if kind == "markdown"]
+    mark, fewest, most = ("### Exercise", 3, 6) if path in BUILDING else ("## Exercise", 2, 4)
+    exercises = [(heading, part) for heading, part in chapters(path) if heading.startswith(mark)]
+    assert fewest <= len(exercises) <= most
+    for number, (heading, part) in enumerate(exercises, 1):
+        assert re.match(rf"{mark} {number}: .+ \(\d+ minutes?\)$|## Exercise {number}\b", heading)
+        sources = {name: source for name, _, source in part}
+        assert f"ex{number}-stub" in sources
+        checks = [name for name, kind, source in part if kind == "code" and source.startswith("check.")]
+        assert checks == [f"ex{number}-check"]
+        assert len(sources[checks[0]].splitlines()) == 1
+        hints = [re.match(r"<details><summary>(Hint \d)</summary>\n\n", s) for _, kind, s in part if kind == "prose"]
         assert [hint[1] for hint in hints if hint] == ["Hint 1", "Hint 2", "Hint 3"]
+
+
+# ---- the pages that build the agent
+
+
+@by_name(BUILDING)
+def test_the_agent_so_far_stands_on_the_page_as_one_program(path):
+    assert len(re.findall(r"(?m)^def agent\(", code_under(path, "## The agent so far"))) == 1
+
+
+@by_name(BUILDING)
+def test_an_exercise_stands_behind_its_section_and_the_first_check_among_the_first_ten_cells(path):
+    headings = [heading for heading, _ in chapters(path)]
+    for before, heading in zip(headings, headings[1:], strict=False):
+        assert not heading.startswith("### ") or re.match(r"## \d\. |### ", before), heading
+    checks = [source.startswith("check.") for source in cells(path, "code")]
+    assert checks.index(True) < 10
+
+
+@by_name(BUILDING)
+def test_the_page_ends_with_the_difference_to_the_package_and_the_agent_with_the_readers_parts(path):
+    assert "show_diff(" in code_under(path, "## The same, tested")
+    now = code_under(path, "## The agent now")
+    assert "show_diff(agent" in now
+    assert "check.yours(" in now
+
+
+def lines_of_code(source):
+    """The lines of a cell that say something, without the spaces around them."""
+    return [line.strip() for line in source.splitlines() if line.strip() and not line.strip().startswith("#")]
+
+
+@by_name(BUILDING)
+def test_what_the_reader_writes_has_3_to_20_lines_and_the_last_hint_does_not_give_it_away(path):
+    named = {c["id"]: "".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"]}
+    solutions = json.loads((ROOT / "notebooks" / "solutions" / path.name).read_text(encoding="utf-8"))["cells"]
+    stubs, answers, before = [], [], set()
+    for name in named:
+        if re.fullmatch(r"ex\d-stub", name):
+            stubs.append(name)
+    for cell in solutions:
+        if re.fullmatch(r"ex\d-solution", cell["id"]):
+            number, lines = cell["id"][:3], lines_of_code("".join(cell["source"]))
+            new = [line for line in lines if line not in before]
+            assert 3 <= len(new) <= 20, cell["id"]
+            assert not set(new[1:]) <= set(lines_of_code(named[f"{number}-hint3"])), cell["id"]
+            before.update(lines)
+            answers.append(f"{number}-stub")
+    assert answers == stubs
 
 
 @by_name(WITH_EXERCISES)

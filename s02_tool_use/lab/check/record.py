@@ -1,16 +1,20 @@
 """Which exercises are done: one name a line in a small file beside the notebooks. Nothing is sent anywhere.
 
-Under pytest nothing is read or written, so that outputs do not depend on what the reader has done.
+And what passed, for as long as this kernel lives: the pages run it in the agent. Under pytest no file is read or
+written, so that outputs do not depend on what the reader has done.
 """
 
 import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 FILE = ".progress"  # git ignores it
 
 _here: list[str] = []  # done in this process: all that there is under pytest
+
+kept: dict[str, Any] = {}  # name -> what passed its check, unless something else has failed it since
 
 
 def _path():

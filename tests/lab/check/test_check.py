@@ -13,6 +13,7 @@ from answers import right, wrong
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_read, run_tool
 from s02_tool_use.lab import check
+from s02_tool_use.lab.check import record
 from s02_tool_use.lab.check.exercise import NOT_YET, WRONG, Exercise
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
@@ -525,6 +526,42 @@ def test_an_unknown_check_is_named_with_those_that_exist():
 
 def test_replies_are_three_contents():
     assert [block["type"] for reply in check.REPLIES for block in reply] == ["text", "tool_use", "text", "text"]
+
+
+# ---- the reader's parts
+
+
+def test_a_part_is_the_packages_until_its_check_has_passed(monkeypatch, capsys):
+    monkeypatch.setattr(record, "kept", {})
+    answer = ["tool_use", "end_turn", "max_tokens"]
+    assert check.yours("stop_reason", "the package's") == "the package's"
+    check.stop_reason(answer)
+    assert check.yours("stop_reason", "the package's") is answer
+    assert capsys.readouterr().out == (
+        "stop_reason: the package's, until check.stop_reason passes\nstop_reason: yours, it passed its check\n"
+    )
+
+
+@pytest.mark.parametrize("later", [None, ["end_turn"] * 3], ids=["not yet", "wrong"])
+def test_the_last_verdict_decides_whose_part_it_is(later, monkeypatch):
+    monkeypatch.setattr(record, "kept", {})
+    check.stop_reason(["tool_use", "end_turn", "max_tokens"])
+    check.stop_reason(later)
+    assert check.yours("stop_reason", "the package's") == "the package's"
+
+
+def test_several_values_that_passed_come_back_as_a_tuple(monkeypatch):
+    monkeypatch.setattr(record, "kept", {})
+    check.added_tool([*TOOLS, SCHEMA], HANDLERS)
+    assert check.yours("added_tool", None) == ([*TOOLS, SCHEMA], HANDLERS)
+
+
+@pytest.mark.parametrize("name", ["run_tol", "REPLIES", "yours", None])
+def test_a_part_of_an_unknown_name_is_one_sentence_with_those_that_exist(name):
+    with pytest.raises(AttributeError) as unknown:
+        check.yours(name, None)
+    (line,) = unknown.value._render_traceback_()
+    assert line.startswith(f"There is no check {name!r}. The checks are: stop_reason, ")
 
 
 # ---- progress
