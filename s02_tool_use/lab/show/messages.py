@@ -6,6 +6,7 @@ from typing import Any
 from .. import conversation
 from . import page, rows
 from .page import Page, badge, bar, code, escape
+from .source import code_of
 
 CONTEXT = 3  # lines around a change
 
@@ -79,7 +80,12 @@ def _refusal(problem):
 
 
 def show_diff(before: object, after: object) -> Page:
-    """Draw what changed from one text or history to another, and what the API says to each history."""
+    """Draw what changed from one string, function or history to another, and what the API says to each history.
+
+    Of functions the code is compared; what their docstrings say is left out.
+    """
+    if callable(before) and callable(after):
+        before, after = code_of(before), code_of(after)
     if isinstance(before, str) and isinstance(after, str):
         old, new, verdicts = before.splitlines(), after.splitlines(), []
     else:

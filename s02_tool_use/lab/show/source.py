@@ -39,6 +39,18 @@ def _of(thing: object) -> tuple[str, str]:
     raise ValueError(f"There is no source of {kind} to show. Give a function, a class or a table of the package.")
 
 
+def code_of(function: object) -> str:
+    """The source of a function or class without its docstrings."""
+    _, text = _of(function)
+    lines = text.split("\n")
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds) and ast.get_docstring(node)]
+    for first, *rest in sorted((node.body for node in named), key=lambda body: -body[0].lineno):
+        if rest and rest[0].lineno > first.lineno:  # a docstring alone is the body
+            del lines[first.lineno - 1 : first.end_lineno]
+    return "\n".join(lines)
+
+
 def _where(file: str | None) -> str:
     """A source file as everybody has it: seen from the repository or from what is installed, else "this notebook"."""
     path = Path(file or "").resolve()

@@ -322,6 +322,43 @@ def test_equal_things_have_no_difference():
     assert repr(show.show_diff([USER], [USER])).startswith("No difference.\n")
 
 
+def plus_one(n):
+    return n + 1
+
+
+def plus_two(n):
+    """Two more.
+
+    Said in three lines.
+    """
+
+    def inner():
+        """Nothing."""
+
+    # a comment stays
+    return n + 2
+
+
+def test_a_difference_of_functions_is_one_of_their_code_without_docstrings():
+    assert repr(show.show_diff(plus_one, plus_two)).split("\n") == [
+        "- def plus_one(n):",
+        "-     return n + 1",
+        "+ def plus_two(n):",
+        "+",
+        "+     def inner():",
+        '+         """Nothing."""',
+        "+",
+        "+     # a comment stays",
+        "+     return n + 2",
+    ]
+    assert repr(show.show_diff(plus_one, plus_one)) == "No difference."
+
+
+def test_a_function_without_source_has_no_difference_to_show():
+    with pytest.raises(ValueError, match="no Python source of len"):
+        show.show_diff(plus_one, len)
+
+
 # ---- show_source
 
 
