@@ -106,19 +106,10 @@ def live(monkeypatch):
 
 @pytest.fixture
 def ctrl_c():
-    """A function that sends Ctrl-C to this process as soon as an event is set; again if `ended` is not set long after.
+    """A function that sends Ctrl-C to this process as soon as an event is set."""
 
-    For one can be lost: Python ignores a KeyboardInterrupt that it raises in a `__del__`, and widgets have one.
-    """
-
-    def send(event, ended=None):
-        def press():
-            if event.wait(20):
-                os.kill(os.getpid(), signal.SIGINT)
-                if ended is not None and not ended.wait(30):
-                    os.kill(os.getpid(), signal.SIGINT)
-
-        threading.Thread(target=press, daemon=True).start()
+    def send(event):
+        threading.Thread(target=lambda: event.wait(20) and os.kill(os.getpid(), signal.SIGINT), daemon=True).start()
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may have it ignored
     yield send

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from ... import workspace
-from ..sessions.job import PAUSE_SECONDS, Job, Stopped
+from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 DEADLINE_SECONDS = 3.0  # for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
@@ -55,11 +55,11 @@ def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: I
 
     printed, late = io.StringIO(), ""
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        job = Job(work)
-        try:
-            late = _wait(job, deadline)
-        except KeyboardInterrupt:
-            raise Stopped(_end(job, stdin)) from None
+        with ctrl_c_kept() as pressed:
+            job = Job(work)
+            late = _wait(job, deadline, pressed)
+            if pressed():
+                raise Stopped(_end(job, stdin))
         if late:
             return Outcome(late=f"{late}: {_end(job, stdin)}")
     return Outcome(job.value, job.error, printed=printed.getvalue())
@@ -76,10 +76,10 @@ def _end(job: Job, stdin: IO[bytes] | None) -> str:
     return "stopped" if job.done else "stopped in vain, it still runs until the kernel is restarted"
 
 
-def _wait(job: Job, seconds: float) -> str:
-    """Wait until the job ends: "", or why it must be stopped."""
+def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:
+    """Wait until the job ends, or Ctrl-C is pressed: "", or why it must be stopped."""
     end, full = time.monotonic() + seconds, _memory() + MEMORY_BYTES
-    while not job.wait(0.05):  # in short steps: on Windows nothing interrupts a long one
+    while not job.wait(STEP_SECONDS) and not pressed():
         if time.monotonic() > end + min(_starved(job.thread), 9 * seconds):
             return f"no answer after {seconds:.0f} seconds"
         if _memory() > full:

@@ -3,17 +3,20 @@
 A Python thread cannot be ended from outside. What can be done is to raise an exception in it, at its next line.
 """
 
+import contextlib
 import contextvars
 import ctypes
+import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...workspace import within
 from ..client.faults import Stopped
 
 PAUSE_SECONDS = 0.1  # in which most of what looks whether it should stop has seen it
+STEP_SECONDS = 0.05  # between two looks whether Ctrl-C came
 GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
 LEFT_BEHIND = "Stopped. What was running may go on for a while, but nobody waits for it."
 
@@ -58,10 +61,17 @@ class Job:
         """
         return self._ended.wait(seconds)
 
-    def join(self, seconds: float | None = None) -> None:
-        """Wait until `then` has been told as well. Ctrl-C meanwhile stops what runs."""
+    def join(self, seconds: float | None = None, pressed: Callable[[], bool] = lambda: False) -> None:
+        """Wait until `then` has been told as well, or for so many seconds. Ctrl-C meanwhile stops what runs.
+
+        `pressed` is what `ctrl_c_kept` gives, if Ctrl-C is kept already; then the thread began inside it.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
         try:
-            self.thread.join(seconds)
+            while self.thread.is_alive() and (end is None or time.monotonic() < end):
+                if pressed():
+                    raise KeyboardInterrupt
+                self.thread.join(STEP_SECONDS)
         except KeyboardInterrupt:
             self.stop()
             raise Stopped("Stopped.") from None
@@ -91,6 +101,39 @@ class Job:
             self.thread.join(GRACE_SECONDS)
         else:
             give_up()
+
+
+@contextlib.contextmanager
+def ctrl_c_kept() -> Iterator[Callable[[], bool]]:
+    """For who starts a job and waits for it: inside, Ctrl-C raises nothing; the function given tells whether it came.
+
+    A KeyboardInterrupt comes up wherever Python is: between the start of a job and the wait for it, or in a `__del__`,
+    where Python ignores it. One that nobody has asked for is raised at the end. Only the main thread hears Ctrl-C, so
+    elsewhere, and where it is ignored, nothing changes.
+    """
+    came = heard = False
+
+    def keep(number, frame):
+        nonlocal came
+        came = True
+
+    def pressed():
+        nonlocal heard
+        heard = came
+        return came
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    if not is_main or not callable(before):
+        yield pressed
+        return
+    signal.signal(signal.SIGINT, keep)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came and not heard:
+        raise KeyboardInterrupt
 
 
 def interrupt(thread: threading.Thread, exception: type[BaseException] = KeyboardInterrupt) -> None:

@@ -7,6 +7,7 @@ foreground. Left out: how it looks (the Chat, the terminal).
 import contextlib
 import copy
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of, departures
 from ..client.progress import Progress
-from .job import LEFT_BEHIND, Job, Stopped
+from .job import LEFT_BEHIND, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -143,12 +144,14 @@ class Session:
     def join(self, seconds: float = 30) -> None:
         """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
         turn = self._turn
-        if turn is not None:
-            try:
-                turn.over.wait(seconds)
-            except KeyboardInterrupt:
-                self.stop()
-                raise Stopped(WHY[STOPPED]) from None
+        if turn is None:
+            return
+        end = time.monotonic() + seconds
+        with ctrl_c_kept() as pressed:
+            while not turn.over.wait(STEP_SECONDS) and time.monotonic() < end:
+                if pressed():
+                    self.stop()
+                    raise Stopped(WHY[STOPPED])
 
 
 class _ChatTurn:

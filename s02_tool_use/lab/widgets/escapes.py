@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ... import tools, workspace
 from ..rooms import build_room
-from ..sessions.job import Job
+from ..sessions.job import Job, ctrl_c_kept
 
 MOST_NAMES = 100  # names that a naive glob may find: a link to a folder above gives them without end
 SHOWN_NAMES = 6  # of them are shown
@@ -124,8 +124,9 @@ class EscapeRoom:
             return [self._finding(name, version, judge, self._real(said)) for name, version in versions.items()]
 
     def _finding(self, name, version, judge, said):
-        job = Job(lambda: judge(version(self.root, said)))
-        job.join(DEADLINE_SECONDS)
+        with ctrl_c_kept() as pressed:
+            job = Job(lambda: judge(version(self.root, said)))
+            job.join(DEADLINE_SECONDS, pressed)
         if not job.done:
             job.stop()
             verdict = "inside" if said.startswith(str(self.root)) else "ESCAPED"

@@ -5,10 +5,11 @@ what it finds out is drawn by the kernel's event loop. Left out: what each widge
 """
 
 import asyncio
+import contextlib
 
 import ipywidgets
 
-from ..sessions.job import LEFT_BEHIND, Job, Stopped
+from ..sessions.job import LEFT_BEHIND, Job, Stopped, ctrl_c_kept
 from ..show import page
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
@@ -95,10 +96,11 @@ class Panel(ipywidgets.VBox):
                     self.complain(sentence_for(error))
 
         self.tick(draw)
-        job = Job(function, lambda job: self.post(finish, job.value, job.error))
-        self._stop_work = lambda: job.stop(lambda: self.post(finish, None, KeyboardInterrupt(LEFT_BEHIND)))
-        if self._loop is None:  # nobody would draw later
-            job.join()
+        with ctrl_c_kept() if self._loop is None else contextlib.nullcontext() as pressed:
+            job = Job(function, lambda job: self.post(finish, job.value, job.error))
+            self._stop_work = lambda: job.stop(lambda: self.post(finish, None, KeyboardInterrupt(LEFT_BEHIND)))
+            if self._loop is None:  # nobody would draw later
+                job.join(pressed=pressed)
 
     def tick(self, draw):
         """Call `draw()` now, and then each second as long as this is busy."""

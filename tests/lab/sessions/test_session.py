@@ -330,7 +330,7 @@ def test_ctrl_c_while_somebody_waits_for_a_turn_stops_it(ctrl_c, session, seen, 
     seen.wait_for("tool_use")
     over = talk._turn.over
     monkeypatch.setattr(over, "wait", lambda seconds, wait=over.wait: waits.set() or wait(seconds))
-    ctrl_c(waits, ended)
+    ctrl_c(waits)
     with pytest.raises(Stopped, match="^Stopped.$"):
         talk.join(PATIENCE)
     assert ended.wait(PATIENCE)

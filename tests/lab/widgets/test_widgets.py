@@ -312,7 +312,7 @@ def test_ctrl_c_ends_a_search_without_end_and_is_one_sentence(ctrl_c, monkeypatc
     panel = PathLab("*.txt", "pattern")
     monkeypatch.setitem(escapes.GLOBS, "glob(pattern)", endless)
     monkeypatch.setattr(escapes, "DEADLINE_SECONDS", PATIENCE)
-    ctrl_c(begun, ended)
+    ctrl_c(begun)
     with pytest.raises(Stopped, match="^Stopped.$"):
         panel.text.value = "**"
     assert ended.wait(PATIENCE)
@@ -637,7 +637,7 @@ def test_without_a_kernel_ctrl_c_ends_what_a_click_has_begun(ctrl_c, scripted, w
         panel, label = ToolBench(handlers={"glob": endless}), "Run"
         panel.tool.value = "glob"
         panel.fields["pattern"].value = "*"
-    ctrl_c(begun, ended)
+    ctrl_c(begun)
     with pytest.raises(Stopped):
         press(panel, label)
     assert ended.wait(PATIENCE)
