@@ -52,42 +52,78 @@ def count_tokens(value: Any) -> int:
 
 def input_tokens(request: dict) -> int:
     """The tokens of everything that a model would read: system, tools and messages."""
+    request = {**request, "tools": _read_at_once(request)}
     return sum(count_tokens(request[key]) for key in ("system", "tools", "messages") if request.get(key))
+
+
+def _read_at_once(request):
+    """The tools without those that wait until a search finds them."""
+    return [tool for tool in request.get("tools") or [] if not tool.get("defer_loading")]
+
+
+# The cache, as https://platform.claude.com/docs/en/build-with-claude/prompt-caching and the pages beside it tell it
+
+CACHED_FROM = 1024  # tokens: a shorter prefix is not cached; with the real API 512 to 4,096, as the model has it
+LOOKED_BACK = 20  # blocks, a marker's own included, in which an older entry is looked for
 
 
 def cache_usage(request: dict, known: set[str]) -> dict:
     """The input of a request as `usage` counts it: what is read from the cache, what is written to it, and the rest.
 
-    known: the digests of the prefixes that were marked before; those that this request marks are added. Left out:
-    the real cache forgets them after the ttl, and takes none of less than about 1,024 tokens.
+    known: the digests of the prefixes that were marked before; those that this request marks are added. A prefix is
+    what comes before a marker, in this order: tools, system, messages. Left out: the real cache forgets an entry after
+    its ttl, and it holds one only when the reply to the request has begun.
     """
-    parts = [("tools", tool) for tool in request.get("tools") or []]
-    said = [("system", request.get("system") or []), *((m["role"], m["content"]) for m in request["messages"])]
-    parts += [(place, part) for place, parts in said for part in (parts if isinstance(parts, list) else [parts])]
+    tools, system = _read_at_once(request), _parts("system", request.get("system") or [])
+    parts = [("tools", tool) for tool in tools] + system
+    settings = {len(tools): _system_settings(request), len(parts): _message_settings(request)}
+    parts += [part for message in request["messages"] for part in _parts(message["role"], message["content"])]
     markers = {n: part.get("cache_control") for n, (_, part) in enumerate(parts) if isinstance(part, dict)}
     markers[len(parts) - 1] = markers.get(len(parts) - 1) or request.get("cache_control")
+
     total, tokens, prefixes, digest = input_tokens(request), 0, [], hashlib.sha256(request["model"].encode())
     for n in range(max((n for n, marker in markers.items() if marker), default=-1) + 1):
         place, part = parts[n]
         block = {"type": "text", "text": part} if isinstance(part, str) else part
         plain = {key: value for key, value in block.items() if key != "cache_control"}
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
-        digest.update(f"{place} {text}".encode())
+        digest.update(f"{settings.get(n, '')}{place} {text}".encode())
         tokens = min(tokens + count_tokens(part if isinstance(part, str) else text), total)
-        prefixes.append((digest.hexdigest(), tokens, markers.get(n)))
-    read = done = max((tokens for name, tokens, _ in prefixes if name in known), default=0)
+        prefixes.append((digest.hexdigest(), tokens))
+
+    marked = [n for n in range(len(prefixes)) if markers.get(n) and prefixes[n][1] >= CACHED_FROM]
+    in_reach = {m for n in marked for m in range(max(n - LOOKED_BACK + 1, 0), n + 1)}
+    read = done = max((prefixes[n][1] for n in in_reach if prefixes[n][0] in known), default=0)
     written = {"5m": 0, "1h": 0}
-    for name, tokens, marker in prefixes:
-        if marker:
-            known.add(name)
-            written[marker.get("ttl") or "5m"] += max(tokens - done, 0)
-            done = max(tokens, done)
+    for n in marked:
+        name, tokens = prefixes[n]
+        known.add(name)
+        written[(markers[n] or {}).get("ttl") or "5m"] += max(tokens - done, 0)
+        done = max(tokens, done)
     return {
         "input_tokens": total - done,
         "cache_creation_input_tokens": done - read,
         "cache_read_input_tokens": read,
         "cache_creation": {f"ephemeral_{ttl}_input_tokens": count for ttl, count in written.items()},
     }
+
+
+def _parts(place, content):
+    return [(place, part) for part in (content if isinstance(content, list) else [content])]
+
+
+def _system_settings(request):
+    """What else changes the prompt from `system` on: the form that a reply must have stands in it."""
+    form = (request.get("output_config") or {}).get("format") or request.get("output_format")
+    return f"{json.dumps(form, sort_keys=True)} " if form else ""
+
+
+def _message_settings(request):
+    """What else changes the prompt from the first message on: tool_choice, thinking, whether there are images."""
+    choice, thinking = request.get("tool_choice") or {"type": "auto"}, request.get("thinking") or {"type": "disabled"}
+    choice = {key: value for key, value in choice.items() if value is not False}  # parallel calls are allowed anyway
+    images = '"type": "image"' in json.dumps(request["messages"])
+    return json.dumps([choice, thinking, images], sort_keys=True)
 
 
 # The content of a reply

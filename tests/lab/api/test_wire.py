@@ -175,7 +175,7 @@ def test_the_stream_counts_at_its_end_what_the_body_counts():
 
 
 MARKER = {"type": "ephemeral"}
-LONG, MORE = ({"type": "text", "text": words * 500} for words in ("tea ", "milk "))
+LONG, MORE = ({"type": "text", "text": words * 1500} for words in ("tea ", "milk "))
 
 
 def cached(request, known):
@@ -202,7 +202,7 @@ def test_what_is_marked_is_written_once_and_then_read():
     known, marked = set(), {**LONG, "cache_control": MARKER}
     read, written, _ = cached(asks(marked), known)
     assert read == 0
-    assert written > 500
+    assert written > 1500
     assert cached(asks(marked), known) == (written, 0, 0)
     assert cached(asks(marked, MORE), known) == (written, 0, 0)
     assert cached(asks(MORE, marked), known)[0] == 0
@@ -235,9 +235,71 @@ def test_each_marker_is_written_with_its_own_ttl():
 
 
 def test_another_model_has_another_cache_and_a_string_is_a_block():
-    known, system = set(), [{"type": "text", "text": "tea", "cache_control": MARKER}]
+    known, system = set(), [{**LONG, "cache_control": MARKER}]
     assert cached({"system": system}, known)[0] == cached({"system": system, "model": "other"}, known)[0] == 0
-    assert cached({"system": "tea", "cache_control": MARKER}, known)[0] > 0
+    assert cached({"system": LONG["text"], "cache_control": MARKER}, known)[0] > 0
+
+
+@pytest.mark.parametrize("short", [4 * 900, 4 * 1100])
+def test_a_prefix_of_less_than_1024_tokens_is_not_cached_and_nobody_says_so(short):
+    known, system = set(), [{"type": "text", "text": "t" * short, "cache_control": MARKER}]
+    both = [cached({"system": system}, known), cached({"system": system}, known)]
+    assert (both == [(0, 0, 0)] * 2) == (short < 4 * 1000)
+
+
+@pytest.mark.parametrize(("between", "found"), [(19, True), (20, False)])
+def test_an_older_entry_is_looked_for_in_the_20_blocks_up_to_a_marker(between, found):
+    known, small = set(), {"type": "text", "text": "a"}
+    _, written, _ = cached(asks({**LONG, "cache_control": MARKER}), known)
+    blocks = [LONG, *[small] * (between - 1), {**small, "cache_control": MARKER}]
+    assert cached(asks(*blocks), known)[0] == (written if found else 0)
+
+
+TOOL = {"name": "bash", "description": "x" * 6000, "input_schema": {"type": "object"}}
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+FORM = {"type": "json_schema", "schema": {"type": "object", "additionalProperties": False}}
+CHANGES = {
+    "nothing": ({}, "messages"),
+    "what is the default anyway": ({"tool_choice": {"type": "auto"}, "thinking": {"type": "disabled"}}, "messages"),
+    "tool_choice": ({"tool_choice": {"type": "any"}}, "system"),
+    "parallel calls": ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, "system"),
+    "thinking": ({"thinking": {"type": "adaptive"}}, "system"),
+    "an image": (asks(LONG, PICTURE, {**MORE, "cache_control": MARKER}), "system"),
+    "the first message": (asks(MORE, {**MORE, "cache_control": MARKER}), "system"),
+    "the form of the reply": ({"output_config": {"format": FORM}}, "tools"),
+    "system": ({"system": [{"type": "text", "text": "new", "cache_control": MARKER}]}, "tools"),
+    "a tool": ({"tools": [{**TOOL, "name": "sh", "cache_control": MARKER}]}, ""),
+    "one tool more, first": ({"tools": [{**TOOL, "name": "sh"}, {**TOOL, "cache_control": MARKER}]}, ""),
+    "one tool more, last": ({"tools": [TOOL, {**TOOL, "name": "sh", "cache_control": MARKER}]}, "tools"),
+    "a tool that waits": (
+        {"tools": [{**TOOL, "name": "sh", "defer_loading": True}, {**TOOL, "cache_control": MARKER}]},
+        "messages",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "kept"), CHANGES.values(), ids=CHANGES)
+def test_a_change_breaks_the_cache_from_its_place_on(change, kept):
+    before = {
+        "tools": [{**TOOL, "cache_control": MARKER}],
+        "system": [{**MORE, "cache_control": MARKER}],
+        **asks({**LONG, "cache_control": MARKER}, {**MORE, "cache_control": MARKER}),
+    }
+    known = set()
+    sizes = {"": 0}
+    for place in ("tools", "system", "messages"):
+        part = {key: before[key] for key in ("tools", "system", "messages")[: list(before).index(place) + 1]}
+        if place != "messages":
+            part |= {"messages": ASKED["messages"]}
+        sizes[place] = sum(cached(part, set())[:2])
+    assert 0 < sizes["tools"] < sizes["system"] < sizes["messages"]
+    cached(before, known)
+    assert cached(before | change, known)[0] == sizes[kept]
+
+
+def test_a_tool_that_waits_for_a_search_is_not_read_and_not_counted():
+    waiting = {**TOOL, "name": "sh", "defer_loading": True}
+    assert wire.input_tokens(ASKED | {"tools": [TOOL, waiting]}) == wire.input_tokens(ASKED | {"tools": [TOOL]})
 
 
 # Tokens and cuts
