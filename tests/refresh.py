@@ -49,9 +49,24 @@ def runner(notebook, folder):
     )
 
 
+def read(path):
+    """Return the notebook of a file."""
+    return nbformat.read(path, as_version=4)
+
+
+def said(notebook):
+    """Return what each code cell said, as text, without what it drew."""
+    texts = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            text = output.get("text") or output.get("data", {}).get("text/plain", "")
+            texts[cell.id] = texts.get(cell.id, "") + text
+    return texts
+
+
 def refresh(path):
     """Run one notebook in its own folder and write it back with its outputs."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     runner(notebook, path.parent).execute()
     clean(notebook)
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")

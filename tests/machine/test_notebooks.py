@@ -1,4 +1,4 @@
-"""The notebooks beyond what nbval compares: another server, a restart, two at once, and never live in a test."""
+"""The notebooks beyond what nbval compares: another server, two at once, and never live in a test."""
 
 import asyncio
 import json
@@ -10,11 +10,10 @@ from pathlib import Path
 
 import fake_endpoint
 import pytest
-from refresh import nbformat, runner
+from refresh import nbformat, read, runner, said
 from waiting import wait_until
 
 from s02_tool_use.__main__ import COMMANDS
-from s02_tool_use.lab import check
 from s02_tool_use.lab.api.wire import sse, stream_events
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,20 +32,6 @@ def endpoint():
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         yield process.stdout.readline().strip()
         process.terminate()
-
-
-def read(path):
-    return nbformat.read(path, as_version=4)
-
-
-def said(notebook):
-    """What each code cell said, as text, without what it drew."""
-    texts = {}
-    for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            text = output.get("text") or output.get("data", {}).get("text/plain", "")
-            texts[cell.id] = texts.get(cell.id, "") + text
-    return texts
 
 
 def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
@@ -122,23 +107,6 @@ def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("path", numbered(*check.NOTEBOOKS), ids=lambda path: path.stem)
-def test_after_a_restart_the_checks_work_in_any_order_and_twice(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("S02_OFFLINE", "1")
-    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
-    setup = [cell for cell in cells if cell.id.startswith("setup")]
-    stubs = [cell for cell in cells if cell.id.endswith("-stub")]
-    checks = [cell for cell in cells if cell.id.endswith("-check")]
-    assert checks
-    notebook = nbformat.v4.new_notebook(metadata=read(path).metadata)
-    for number, cell in enumerate([*setup, *stubs, *reversed(checks), *checks]):
-        notebook.cells.append(nbformat.v4.new_code_cell(cell.source, id=f"cell-{number}"))
-    runner(notebook, tmp_path).execute()
-    texts = [said(notebook).get(cell.id, "") for cell in notebook.cells[-2 * len(checks) :]]
-    assert all("not yet" in text for text in texts)
-    assert texts[: len(checks)][::-1] == texts[len(checks) :]
-
-
 def test_two_notebooks_can_be_open_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("S02_OFFLINE", "1")
     pair = [read(path) for path in NOTEBOOKS[1:3]]
@@ -149,16 +117,6 @@ def test_two_notebooks_can_be_open_at_once(tmp_path, monkeypatch):
     stored = [said(notebook) for notebook in pair]
     asyncio.run(both())
     assert [said(notebook) for notebook in pair] == stored
-
-
-def test_every_check_of_the_solutions_is_green():
-    for path in sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        checks = [cell for cell in notebook["cells"] if cell["id"].endswith("-check")]
-        assert checks
-        for cell in checks:
-            text = "".join(cell["outputs"][0]["data"]["text/plain"])
-            assert ": all " in text.splitlines()[0], f"{path.name}, {cell['id']}:\n{text}"
 
 
 def test_the_environment_of_the_tests_names_no_endpoint():
