@@ -10,9 +10,10 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 
 from .bash import sandbox
-from .bash.process import ON_WINDOWS, run, shielded
+from .bash.process import ON_WINDOWS, run
 from .calls import secrets
 from .calls.arguments import fit, utf8
 from .calls.results import ToolError
@@ -27,21 +28,35 @@ def run_bash(command: str, timeout: float = 120) -> str:
     After `timeout` seconds it is stopped, and what it said so far is returned. Everything that it started has ended
     when this returns. Each call is a new shell: `cd` and variables do not last.
     """
-    seconds, work = _seconds(timeout), str(workdir())
-    if not utf8("command", command).strip() or "\0" in command:
-        raise ToolError("command is empty or holds a NUL character; send a command for bash")
-    shell, strange = _shell()
-    # Stop may come at any moment, so another thread starts it and ends it.
-    text, status, unconfined = shielded(lambda wanted: run(shell, command, work, seconds, wanted))
-    ending = f"timed out after {timeout} s: everything it had started was ended" if status is None else _status(status)
-    text = secrets.cut(text)
-    text += "\n" * bool(text and not text.endswith("\n"))
-    return f"{text}[{'; '.join(filter(None, [ending, strange, unconfined]))}]"
+    _refuse_senseless(command)
+    bash, notes = _bash()
+    try:
+        done = run(
+            [*bash, command],
+            cwd=workdir(),
+            stdin=subprocess.DEVNULL,  # never the user's next line
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # the same pipe, so that the order stays
+            timeout=_seconds(timeout),
+            notes=notes,
+        )
+        said, ending = done.stdout, _status(done.returncode)
+    except subprocess.TimeoutExpired as error:
+        said, ending = error.output or "", f"timed out after {timeout} s: everything it had started was ended"
+    text = secrets.cut(said)
+    if text and not text.endswith("\n"):
+        text += "\n"
+    return f"{text}[{'; '.join([ending, *notes])}]"
 
 
 def sandbox_status() -> tuple[bool, str]:
     """(is bash confined to the workspace, in one sentence why or why not). Tries it for real."""
     return sandbox.sandbox_status(workdir())
+
+
+def _refuse_senseless(command):
+    if not utf8("command", command).strip() or "\0" in command:
+        raise ToolError("command is empty or holds a NUL character; send a command for bash")
 
 
 def _seconds(timeout):
@@ -51,12 +66,12 @@ def _seconds(timeout):
     raise ToolError(f"timeout must be a number of seconds, above 0 and at most {MAX_SECONDS}, not {timeout!r}")
 
 
-def _shell():
+def _bash():
     """(the shell with its options, a note if it is not bash)."""
     if shutil.which("bash"):
-        return ["bash", "-c", "--"], ""  # a command may begin with a dash
+        return ["bash", "-c", "--"], []  # a command may begin with a dash
     shell = [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c", "--"]
-    return shell, f"there is no bash here, so this ran in {os.path.basename(shell[0])}"
+    return shell, [f"there is no bash here, so this ran in {os.path.basename(shell[0])}"]
 
 
 def _status(status):

@@ -80,58 +80,76 @@ def shielded(function: Callable[[Callable[[], bool]], T]) -> T:
 
 
 def run(
-    shell: list[str], command: str, work: str, seconds: float, wanted: Callable[[], bool]
-) -> tuple[str, int | None, str]:
-    """(what `command` said, its status, what the user should know of its sandbox), run with `shell` in `work`.
+    arguments: list[str],
+    *,
+    cwd: Path,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    timeout: float,
+    notes: list[str],
+) -> "subprocess.CompletedProcess[str]":
+    """subprocess.run as a tool needs it: all that was started has ended when this returns or raises.
 
-    It has at most `seconds`, and as long as it is `wanted()`; then it is ended, and its status is None. All that it
-    started has ended when this returns. ToolError if it could not be started; then nothing of it was run.
+    `stdin` is DEVNULL, `stdout` PIPE. What was said comes as text, without the middle if it is long. The last of
+    `arguments` is the command, of any length. `notes` gets what the user should know of the sandbox.
+
+    subprocess.TimeoutExpired holds in `output` what was said until then. ToolError: it could not be started, and
+    nothing was run.
     """
+    streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+    # Stop may come at any moment, so another thread starts it and ends it.
+    return shielded(lambda wanted: _run(arguments, str(cwd), streams, timeout, notes, wanted))
+
+
+def _run(arguments, work, streams, seconds, notes, wanted):
+    *shell, command = arguments
     raw = command.encode()
-    arguments: list[str | bytes] = [*shell, command if ON_WINDOWS else raw]
-    files: tuple[int, ...] = ()
     with tempfile.TemporaryFile() as script:
+        whole, files = [*shell, command if ON_WINDOWS else raw], ()
         if len(raw) > MAX_ARGUMENT_BYTES and not ON_WINDOWS:
             script.write(raw)
             script.seek(0)
-            arguments, files = [shell[0], f"/dev/fd/{script.fileno()}"], (script.fileno(),)
-        process, boxed, note = _start(arguments, files, work)
+            whole, files = [shell[0], f"/dev/fd/{script.fileno()}"], (script.fileno(),)
+        process, boxed = _start(whole, files, work, streams, notes)
         output = Output(process.stdout, awaited=b"" if ON_WINDOWS else BEGAN)
         try:
             late = not _ended(process, output, time.monotonic() + seconds, wanted)
         finally:
             _end(process, boxed)
     output.join(reaper.KILL_SECONDS)  # who could not be killed may hold the pipe open for ever
-    if not output.began.is_set() and not late:
+    if late:
+        raise subprocess.TimeoutExpired(command, seconds, output.text())
+    if not output.began.is_set():
         raise ToolError(f"bash could not be started: {output.text().strip()}; is the workspace still there?")
-    return output.text(), None if late else process.returncode, note
+    return subprocess.CompletedProcess(arguments, process.returncode, output.text())
 
 
-def _start(arguments, files, work):
-    """(process, is it bubblewrap, what the user should know of it)."""
-    variables, boxed, note = environment(), False, ""
+def _start(arguments, files, work, streams, notes):
+    """(process, is it bubblewrap)."""
+    variables, boxed = environment(), False
     if not ON_WINDOWS:
         pairs = (f"{name}={value}" for name, value in variables.items())
         begin = ["/bin/sh", "-c", SCRIPT, work, *pairs, "--", *arguments]
         arguments, note = confined(begin, work)
+        notes += [note] * bool(note)
         boxed = bool(arguments)
         arguments = arguments or [PYTHON, "-I", "-S", "-c", REAPER, *begin]
         variables = {} if boxed else _libraries(work)
+        streams = streams | {"stdin": subprocess.PIPE}  # for the answer that SCRIPT waits for; the command has none
     try:
         process = subprocess.Popen(
             arguments,
             cwd=work if ON_WINDOWS else "/",
             env=variables,
             bufsize=0,
-            stdin=subprocess.DEVNULL if ON_WINDOWS else subprocess.PIPE,  # never the user's next line
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,  # the same pipe, so that the order stays
+            **streams,
             pass_fds=files,
             start_new_session=True,  # no terminal, and Ctrl-C reaches us alone
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"bash could not be started: {error}; is the workspace still there?") from None
-    return process, boxed, note
+    return process, boxed
 
 
 def _libraries(work):
