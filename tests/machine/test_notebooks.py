@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,6 +49,35 @@ def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
 def cells(*sources):
     made = [nbformat.v4.new_code_cell(source, id=f"cell-{number}") for number, source in enumerate(sources)]
     return nbformat.v4.new_notebook(cells=made, metadata=read(NOTEBOOKS[0]).metadata)
+
+
+def test_an_edited_file_of_the_package_counts_when_the_setup_cell_is_run_again(tmp_path, monkeypatch):
+    house = tmp_path / "s02_tool_use"
+    shutil.copytree(ROOT / house.name, house, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    setup = """
+from s02_tool_use import TOOL_HANDLERS, ToolError, run_tool
+from s02_tool_use.lab import connect
+client, model = connect()"""
+    call = "call = {'type': 'tool_use', 'id': 'a', 'name': 'bash', 'input': {}}\nrun_tool(call)['content']"
+    edit = """
+from pathlib import Path
+path = Path('s02_tool_use', 'dispatch.py')
+was, held = path.read_text(encoding='utf-8'), (run_tool, ToolError, TOOL_HANDLERS)
+assert 'def run_tool(' in was
+_ = path.write_text(was + '\\n\\ndef run_tool(*_):\\n    raise ToolError("edited")\\n', encoding='utf-8')"""
+    new = """
+try:
+    run_tool(call)
+except ToolError as error:
+    print(error, held == (run_tool, ToolError, TOOL_HANDLERS))"""
+    notebook = cells(setup, call, edit, setup, new)
+    runner(notebook, tmp_path).execute()
+    texts = list(said(notebook).values())
+    assert "command" in texts[1]
+    assert texts[2].startswith("Reloaded: s02_tool_use/dispatch.py\nOffline")
+    assert texts[3] == "edited True\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="stopped by a signal")

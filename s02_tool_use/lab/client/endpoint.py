@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...calls.secrets import cut
 from ..api.server import Server
 from ..understudy import Scripted, Understudy
-from . import settings
+from . import edited, settings
 from .faults import explain
 from .live import OF_A_BODY, Live
 from .recording import Recorder, RecordingError
@@ -69,6 +69,7 @@ def connect(
         watchers.insert(0, recorder := Recorder(record, model, by, most))
         said += f" {recorder.said}"
     client = _client(watchers, **options)
+    edited.watch()
     print(cut(said))
     return client, model
 
