@@ -18,7 +18,7 @@ settings.load_profile("hermetic")
 
 
 def _leaks():
-    ours = ("API_KEY", "BASE_URL", "MODEL_ID", "MAX_TOKENS")
+    ours = ("API_KEY", "BASE_URL", "MODEL_ID", "MAX_TOKENS", "PRICES")
     return [name for name in os.environ if name in ours or name.startswith(("ANTHROPIC_", "CLAUDE_", "S02_"))]
 
 

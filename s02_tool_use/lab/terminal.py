@@ -1,6 +1,6 @@
 """The agent in a terminal: `python3 -m s02_tool_use chat`. Draws a Session that runs in the foreground.
 
-Left out: the turns (sessions/session.py), who answers (client/endpoint.py), what a token costs, which no reply says.
+Left out: the turns (sessions/session.py), who answers (client/endpoint.py), what a token costs (PRICES in .env).
 """
 
 import argparse
@@ -25,7 +25,7 @@ COMMANDS = {
     "help": "this list",
     "tools": "the tools that the model may call",
     "messages": "the conversation so far, and what the API would refuse in it",
-    "cost": "the tokens used so far",
+    "cost": "the tokens used so far, and what they cost if .env has PRICES",
     "clear": "forget the conversation, and what was allowed in it",
     "save": "write the conversation to a new file: /save FILE",
     "exit": "leave, as do /quit, Ctrl-D, and Ctrl-C twice",
@@ -230,7 +230,8 @@ class TerminalChat:
             self.say(repr(show.show_messages(self.session.messages)))
         elif name == "cost":
             requests, tokens = self.session.used
-            self.say(f"{requests}: {tokens or 'no tokens'}. What a token costs is not known here.")
+            costs = self.session.cost_in_words or "what they cost is known when .env has PRICES"
+            self.say(f"{requests}: {tokens or 'no tokens'}. {costs[0].upper()}{costs[1:]}.")
         elif name == "clear":
             self.session.reset()
             self.say("A new conversation.")

@@ -244,6 +244,25 @@ def test_the_commands(chat):
     assert len(run.requests()[1]["messages"]) == 1
 
 
+def test_the_cost_is_shown_where_prices_are_known(chat):
+    run = chat("Hello.")
+    _, out, _ = run.run(said="Hi\n/cost\n")
+    assert "output tokens. What they cost is known when .env has PRICES." in out
+    run = chat("Hello.")
+    _, out, _ = run.run(said="Hi\n/cost\n", env={"PRICES": '{"input_tokens": 0, "output_tokens": 500000}'})
+    assert re.search(r"1 request: .*, 2 output tokens\. 1\.000000 USD at your prices\.", out)
+    run = chat("Hello.")
+    _, out, _ = run.run(said="Hi\n/cost\n", env={"PRICES": '{"input_tokens": 1}'})
+    assert "No price for output_tokens, so the cost is not known." in out
+
+
+def test_prices_in_another_form_end_the_chat_before_it_begins(chat):
+    status, out, err = chat("Hello.").run(said="Hi\n", env={"PRICES": "3"})
+    assert (status, out) == (2, "")
+    assert err.startswith("PRICES in the environment says what a million tokens cost in USD, such as {")
+    assert err.count("\n") == 1
+
+
 A_FOLDER = next(f"/{name}" for name in sorted(os.listdir("/")) if name.isalpha())
 
 

@@ -8,28 +8,42 @@ import logging
 import os
 import ssl
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...calls.secrets import cut
 from ..api.server import Server
 from ..understudy import Scripted, Understudy
-from . import edited, settings
-from .faults import explain
+from . import edited, faults, prices, settings
 from .live import OF_A_BODY, Live
 from .recording import Recorder, RecordingError
 from .replay import Replay
+from .tap import Tap
 
 if TYPE_CHECKING:
     import anthropic
 
+
+@dataclass
+class Connection:
+    """What connect() knows of a client that it made, and of its copies."""
+
+    prices: Mapping[str, float] | None = None  # PRICES of the same place that named the endpoint
+    tap: Tap = field(default_factory=Tap)
+
+
+_connections: weakref.WeakKeyDictionary[Any, Connection] = weakref.WeakKeyDictionary()  # by HTTP client
 _server: Server | None = None  # one for the whole process: connecting again opens no second port
 
 
 def connect(
     script: Iterable[Any] | None = None,
     *,
+    base_url: str | None = None,
+    model: str | None = None,
+    api_key: str | None = None,
     offline: bool = False,
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,
@@ -42,6 +56,9 @@ def connect(
     names one, with `offline`, or if the environment sets S02_OFFLINE, the understudy answers, offline. What stands
     between the client and a live endpoint (MAX_TOKENS, progress, Stop) is in live.py.
 
+    `base_url` and `model`, and `api_key` where one is needed, name an endpoint for this client alone: neither .env nor
+    the environment is looked at, S02_OFFLINE included, so that two endpoints can stand side by side in one notebook.
+
     `record` names a file to which all that is sent and received is appended, without the key. `replay` names such a
     file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
     Raises SettingsError or RecordingError for what cannot work, with what to do.
@@ -49,11 +66,29 @@ def connect(
     for option, given in (("record=", record), ("a script", script)):
         if replay is not None and given is not None:
             raise RecordingError(f"Give {option} or replay=, not both: a replay answers from its file.")
+    if isinstance(script, str):
+        raise settings.SettingsError(
+            'A script is a list of lines, such as ["Hello."]; an address goes to base_url=, with model= beside it.'
+        )
+    answers = {"a script": script is not None, "replay=": replay is not None, "offline=True": offline}
+    other = next((name for name, is_there in answers.items() if is_there), None)
+    named = next(
+        (f"{n}=" for n, v in (("base_url", base_url), ("model", model), ("api_key", api_key)) if v is not None), None
+    )
+    if named and other:
+        raise settings.SettingsError(f"Give {named} or {other}, not both: each says who answers.")
     most = 0  # tokens of a reply
-    watchers: list[Live | Recorder | Replay] = []  # of what goes through the HTTP client, from the network to the SDK
-    options, note = settings.in_force(offline or script is not None or replay is not None)
+    connection = Connection()
+    # Of what goes through the HTTP client, from the network to the SDK.
+    watchers: list[Live | Recorder | Replay | Tap] = []
+    if named:
+        options, note = settings.given(base_url, model, api_key)
+    else:
+        options, note = settings.in_force(other is not None)
     if options:
         model, by, most = options.pop("model"), "endpoint", int(options.pop("max_tokens", 0))
+        if priced := options.pop("prices", None):
+            connection.prices = prices.checked(prices.read(priced))
         said = f"Live: {model} at {settings.host_of(options['base_url'])} answers ({note})."
         watchers = [Live(model, most)]
     elif replay is not None:
@@ -68,7 +103,9 @@ def connect(
     if record is not None:
         watchers.insert(0, recorder := Recorder(record, model, by, most))
         said += f" {recorder.said}"
-    client = _client(watchers, **options)
+    watchers.insert(0, connection.tap)
+    client = _client(watchers, named is not None, **options)
+    _connections[client._client] = connection
     edited.watch()
     print(cut(said))
     return client, model
@@ -81,8 +118,18 @@ def departures(client: "anthropic.Anthropic") -> list[str]:
 
 def answerer_of(client: Any) -> Any:
     """Who answers an offline client. None for any other client."""
-    caller = _server and _server.callers.get(getattr(client, "api_key", None) or "")
+    if _server is None or not str(getattr(client, "base_url", "")).startswith(_server.url):
+        return None
+    caller = _server.callers.get(getattr(client, "api_key", None) or "")
     return caller and caller.answerer
+
+
+def connection_of(client: Any) -> Connection | None:
+    """What connect() knows of a client. None for a client that it did not make."""
+    try:
+        return _connections.get(getattr(client, "_client", None))
+    except TypeError:  # nothing that could be a key
+        return None
 
 
 def _offline(answerer):
@@ -94,7 +141,7 @@ def _offline(answerer):
     return {"base_url": _server.url, "api_key": _server.add(answerer), "max_retries": 0, "verify": plain}
 
 
-def _client(watchers, verify=True, **options):
+def _client(watchers, is_given, verify=True, **options):
     """The client; each of `watchers` stands before what goes through its HTTP client."""
     import anthropic
 
@@ -103,9 +150,12 @@ def _client(watchers, verify=True, **options):
     http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]), verify=verify)
     for watcher in watchers:
         http_client.send = partial(watcher.send, http_client.send)
-    http_client.send = partial(_send_without_keys, http_client.send)
+    http_client.send = partial(_send_without_keys, http_client.send, is_given)
     # What no page catches is one sentence below its cell: IPython asks for this.
-    anthropic.APIError._render_traceback_ = lambda error: [explain(error)]  # type: ignore[attr-defined]
+    anthropic.APIError._render_traceback_ = lambda error: [faults.explain(error)]  # type: ignore[attr-defined]
+    if is_given:  # the SDK adds what the environment has for another endpoint, a password perhaps
+        lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
+        options["default_headers"] = {line.partition(":")[0].strip(): anthropic.Omit() for line in lines if ":" in line}
     client = anthropic.Anthropic(**options, http_client=http_client)
     weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
     return client
@@ -117,13 +167,15 @@ def _cut_log(record):
     return True
 
 
-def _send_without_keys(send, request, *, stream=False, **options):
+def _send_without_keys(send, is_given, request, *, stream=False, **options):
     """Cut the keys out of each body that an httpx2 client sends, and of each that comes back in one piece.
 
     Cut, not refused: a key in the history would be refused again with each request, and nobody could go on.
     """
     import httpx2
 
+    if is_given:
+        request.extensions[faults.GIVEN] = True
     request = _without_keys(request, partial(httpx2.Request, request.method, request.url))
     response = send(request, stream=stream, **options)
     if stream and response.is_success:

@@ -11,13 +11,20 @@ from typing import Any
 from ...calls.secrets import cut, held
 from .settings import host_of, is_local
 
+# Where the settings stand, which these sentences name: in .env, or in the call of connect().
+NAMES = {"url": "BASE_URL in .env", "key": "API_KEY in .env", "key_and_model": "API_KEY and MODEL_ID in .env"}
+NAMES |= {"model_and_url": "MODEL_ID and BASE_URL in .env"}
+GIVEN_NAMES = {"url": "base_url=", "key": "api_key=", "key_and_model": "api_key= and model="}
+GIVEN_NAMES |= {"model_and_url": "model= and base_url="}
+GIVEN = "s02_given"  # an extension of a request: its endpoint was given to connect()
+
 # By HTTP status. {said} is the endpoint's own message, {wait} how long to wait.
 SENTENCES = {
     400: "The endpoint refuses the request: {said} (400).",
-    401: "The endpoint does not accept the key: {said} (401). Check API_KEY in .env.",
+    401: "The endpoint does not accept the key: {said} (401). Check {key}.",
     402: "The account has no credit: {said} (402). Nothing was answered.",
-    403: "The key may not do this: {said} (403). Check API_KEY and MODEL_ID in .env.",
-    404: "The endpoint does not know this: {said} (404). Check MODEL_ID and BASE_URL in .env.",
+    403: "The key may not do this: {said} (403). Check {key_and_model}.",
+    404: "The endpoint does not know this: {said} (404). Check {model_and_url}.",
     413: "The conversation has become too large: {said} (413). Start a new one.",
     429: "Too many requests: {said} (429). {wait}",
     529: "The endpoint is overloaded: {said} (529). {wait}",
@@ -47,20 +54,22 @@ def explain(error: BaseException, client: Any = None) -> str:
     wait = f"Wait {wait}, then send it again."
     url = getattr(client, "base_url", None) or getattr(getattr(error, "request", None), "url", "")
     at = f" at {host_of(url)}" if url else ""
+    extensions = getattr(getattr(error, "request", None), "extensions", None) or {}
+    names_of = GIVEN_NAMES if GIVEN in extensions else NAMES
     strange = isinstance(error, (AttributeError, ValueError, TypeError)) or "APIResponseValidationError" in names
     if strange or kind == NO_MESSAGE:
-        return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check BASE_URL in .env."
+        return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check {names_of['url']}."
     if status == 200:  # the error came in the middle of a stream
         return f"The answer broke off: {said}. {wait}"
     if isinstance(status, int):
-        return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=wait)
+        return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=wait, **names_of)
     if names & _SILENT:
         return f"The endpoint{at} did not answer in time. {wait}"
     if names & _BROKEN:
         return f"The answer broke off: the connection{at} was closed in the middle. {wait}"
     if "APIConnectionError" in names:
         todo = "Start the server there, or check" if is_local(str(url)) else "Check the network, and"
-        return f"No connection to the endpoint{at}. {todo} BASE_URL in .env."
+        return f"No connection to the endpoint{at}. {todo} {names_of['url']}."
     return f"The request failed: {type(error).__name__}: {said}."
 
 

@@ -14,17 +14,18 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ...calls.secrets import cut
+from ...calls.secrets import CUT, SHORTEST_CHARACTERS, cut, held
 from .settings import SettingsError
 
 FORMAT, VERSION = "s02_tool_use recording", 1
 NEEDED = {"run", "n", "method", "path", "request", "status"}  # keys of each line that is not the first of a run
 KEPT_HEADERS = ("content-type", "request-id", "retry-after")  # of a response; the others name accounts, or are cookies
+LAST_EVENTS = ("message_stop", "error")  # of a stream
 PIECES = {"text", "partial_json", "thinking"}  # where a delta keeps its piece of a string
 
 
@@ -68,7 +69,12 @@ class Recorder:
             self.keep({**call, "status": None, "failed": type(error).__name__})
             raise
         if stream:
-            response.stream = _tee(response, lambda body, whole: self.keep(call | _answer(response, body, whole)))
+            pieces: list[bytes] = []
+
+            def ended(how):
+                self.keep(call | _answer(response, decoded(response, pieces), how == WHOLE))
+
+            response.stream = tee(response.stream, pieces.append, ended)
         else:
             self.keep(call | _answer(response, response.text, True))
         return response
@@ -106,37 +112,56 @@ def bounded(request: Any, most: int) -> Any:
 def without_keys(line: dict) -> dict:
     """A line without keys. A stream cuts anywhere, also inside a key: such a string moves into its first piece."""
     texts: dict = {}
+    is_over = any(event.get("type") in LAST_EVENTS for event in (line.get("events") or ())[-1:])
     for event in line.get("events") or ():
         delta = event.get("delta")
         for key in PIECES.intersection(delta if isinstance(delta, dict) else ()):
             texts.setdefault((event.get("index"), key), []).append(delta)
     for (_, key), deltas in texts.items():
         whole = "".join(str(delta[key]) for delta in deltas)
-        if (clean := cut(whole)) != whole:
+        clean = cut(whole)
+        if not is_over and held(clean) >= SHORTEST_CHARACTERS:  # it broke off inside a key
+            clean = clean[: -held(clean)] + CUT
+        if clean != whole:
             for number, delta in enumerate(deltas):
                 delta[key] = "" if number else clean
     return cut(line)
 
 
-def _tee(response, then):
-    """The stream of a response, which also keeps what it hands on: `then(body, whole)` when it is closed."""
+WHOLE = "whole"
+
+
+def tee(stream: Any, heard: Callable[[bytes], object], ended: Callable[[str], object]) -> Any:
+    """The stream of an httpx2 response, which also tells each piece, and how it ended: WHOLE, or why not."""
     import httpx2
 
-    stream, pieces, ended = response.stream, [], []
+    how = "not read to its end"
 
     class Tee(httpx2.SyncByteStream):
         def __iter__(self):
-            for piece in stream:
-                pieces.append(piece)
-                yield piece
-            ended.append(True)
+            nonlocal how
+            try:
+                for piece in stream:
+                    heard(piece)
+                    yield piece
+            except Exception as error:
+                how = f"broken off: {type(error).__name__}"
+                raise
+            how = WHOLE
 
         def close(self):  # at the end, after an error, and when the reader has gone
             stream.close()
-            headers = {"content-encoding": response.headers.get("content-encoding", "identity")}
-            then(httpx2.Response(200, headers=headers, content=b"".join(pieces)).text, bool(ended))
+            ended(how)
 
     return Tee()
+
+
+def decoded(response: Any, pieces: Iterable[bytes]) -> str:
+    """The text of a body that came in these pieces, as far as they go."""
+    import httpx2
+
+    headers = {"content-encoding": response.headers.get("content-encoding", "identity")}
+    return httpx2.Response(200, headers=headers, content=b"".join(pieces)).text
 
 
 def _answer(response, body, whole):
@@ -146,7 +171,7 @@ def _answer(response, body, whole):
     if "text/event-stream" in headers.get("content-type", ""):
         data = map(parsed, re.findall(r"(?m)^data: ?(.*)$", body))  # what is not of the Messages API is left out
         answer["events"] = [event for event in data if isinstance(event, dict) and isinstance(event.get("type"), str)]
-        whole = whole or any(event["type"] in ("message_stop", "error") for event in answer["events"][-1:])
+        whole = whole or any(event["type"] in LAST_EVENTS for event in answer["events"][-1:])
     elif isinstance(message := parsed(body), dict):
         answer["response"] = message
     else:

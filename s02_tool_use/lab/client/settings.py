@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import ipaddress
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ...calls.secrets import cut, keep
+from . import prices
 
 # The parameters of the SDK's client, and `model`: the names under which each may stand. The first not empty one wins.
 NAMES = {
@@ -17,7 +19,9 @@ NAMES = {
     "api_key": ("API_KEY", "ANTHROPIC_API_KEY"),
     "auth_token": ("ANTHROPIC_AUTH_TOKEN",),
     "max_tokens": ("MAX_TOKENS",),
+    "prices": ("PRICES",),
 }
+OF_A_MODEL = ("model", "max_tokens", "prices")  # what .env may say for a key of the environment
 SECRETS = ("api_key", "auth_token")  # the first of them that is set is sent, and no other
 STAY_OFFLINE = "S02_OFFLINE"  # an environment variable: when it is set, no setting is looked at
 PLACEHOLDER = "put-your-key-here"  # the key of .env.example
@@ -27,6 +31,7 @@ SECRET_NAME = re.compile(r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD|PASSWD)$"
 KEY_START = "sk-"  # how keys begin, and no model and no address
 QUOTES = "\"'`“”‘’«»"
 DEFAULT_URL = "https://api.anthropic.com"
+CALL = "connect()"  # where arguments stand that are settings
 
 
 class SettingsError(ValueError):
@@ -58,9 +63,39 @@ def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
             note = f"{found.pop('api_key')[0]} in {where} is still the placeholder: put your key there for a real one."
         if found.keys() & {*SECRETS, "base_url"}:
             # No secrets: .env may name the model for a key of the environment.
-            more = {role: setting for role, setting in _found(file).items() if role in ("model", "max_tokens")}
+            more = {role: setting for role, setting in _found(file).items() if role in OF_A_MODEL}
             return _checked(found | more, where)
     return {}, note
+
+
+def given(base_url: str | None, model: str | None, api_key: str | None) -> tuple[dict[str, str], str]:
+    """(settings, origin), as in_force has them, from the arguments of connect(). Nothing else is looked at.
+
+    So no key of .env or of the environment is sent to this address. All of them are kept from the tools all the same.
+    Raises SettingsError for what is missing or cannot work.
+    """
+    arguments = {"base_url": base_url, "model": model, "api_key": api_key}
+    keep(texts=secrets((name.upper(), value) for name, value in arguments.items() if isinstance(value, str)))
+    in_force(offline=True)
+    for name, value in arguments.items():
+        if value is not None and not isinstance(value, str):
+            raise SettingsError(f"{name}= must be a string, and this is {type(value).__name__}: give {GIVE[name]}.")
+        if value is not None and not value.strip():
+            raise SettingsError(f"{name}= is empty: give {GIVE[name]}.")
+    if base_url is None:
+        named = "model=" if api_key is None else "api_key="
+        raise SettingsError(f"{named} needs base_url= beside it: give {GIVE['base_url']}.")
+    if model is None:
+        raise SettingsError(f"base_url= needs model= beside it: give {GIVE['model']}.")
+    return _checked({name: (f"{name}=", value) for name, value in arguments.items() if value}, CALL)
+
+
+# What an argument of connect() holds.
+GIVE = {
+    "base_url": f'the address of the endpoint, such as base_url="{DEFAULT_URL}"',
+    "model": "the name of the model that is to answer there",
+    "api_key": "the key of this endpoint, or leave api_key= out where none is needed",
+}
 
 
 def secrets(settings: Iterable[tuple[str, str | None]]) -> Iterator[str]:
@@ -110,7 +145,7 @@ def _dotenv() -> dict[str, str | None]:
 
 def _checked(found, where):
     for role, (name, value) in found.items():
-        if wrong := _what_is_wrong(role, value):
+        if wrong := _what_is_wrong(role, value, where):
             raise SettingsError(f"{name} in {where} {wrong}")
     if "model" not in found:
         raise SettingsError(f"MODEL_ID is missing: {where} names an endpoint, so say there which model is to answer.")
@@ -121,11 +156,11 @@ def _checked(found, where):
     return settings | {"api_key": NO_KEY}, f"no key, address from {where}"
 
 
-def _what_is_wrong(role, value):
+def _what_is_wrong(role, value, where):
     """The end of a sentence that begins with the name of the setting; "" if nothing is wrong."""
     is_secret = role in SECRETS
     if not is_secret and value.strip(QUOTES + " ").startswith(KEY_START):
-        return "holds a key: move it behind API_KEY."
+        return f"holds a key: move it {'to api_key=' if where == CALL else 'behind API_KEY'}."
     if value != value.strip():
         return "has spaces around it: remove them."
     if value[0] in QUOTES or value[-1] in QUOTES:
@@ -134,6 +169,8 @@ def _what_is_wrong(role, value):
         return "has a character that no key has: copy it again."
     if role == "max_tokens" and not (value.isdecimal() and int(value)):
         return "must be a whole number, 1 or more, or empty."
+    if role == "prices":
+        return prices.what_is_wrong(prices.read(value))
     return _what_is_wrong_with_address(value) if role == "base_url" else ""
 
 
@@ -145,11 +182,25 @@ def _what_is_wrong_with_address(value):
     short = shown.rstrip("/").removesuffix("/messages").removesuffix("/v1")
     if short != shown.rstrip("/"):
         return f"must end before /v1, which the client adds: write {short}"
+    if any(mark in value for mark in "?#"):
+        return f"must end before ? and #: write {re.split('[?#]', short)[0]}"
+    return "" if _is_address(value) else f"is not an address: {shown}"
+
+
+def _is_address(value):
     try:
-        is_address = urlsplit(value).hostname and urlsplit(value).port != 0
+        parts = urlsplit(value)
+        host = parts.hostname or ""
+        if ":" in host:
+            ipaddress.ip_address(host.partition("%")[0])
+        elif not re.fullmatch(rf"{_LABEL}(?:\.{_LABEL})*\.?", host):
+            return False
+        return parts.port != 0 and value.isprintable() and not set(value) & set(" \\")
     except ValueError:
-        is_address = False
-    return "" if is_address else f"is not an address: {shown}"
+        return False
+
+
+_LABEL = r"\w(?:[\w-]{0,61}\w)?"  # of a host's name
 
 
 def is_local(url: str) -> bool:

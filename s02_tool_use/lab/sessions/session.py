@@ -8,6 +8,7 @@ import contextlib
 import copy
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -15,12 +16,12 @@ from ... import loop
 from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
-from ..client.endpoint import answerer_of, departures
+from ..client import prices as pricing
+from ..client.endpoint import answerer_of, connection_of, departures
 from ..client.progress import Progress
 from .job import LEFT_BEHIND, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
-COUNTED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 # Why a turn ended and what to say about it: a stop_reason of the API, max_turns of the loop, or one of these two.
 STOPPED, FAILED = "stopped", "failed"
@@ -54,9 +55,11 @@ class Session:
         prices: Mapping[str, float] | None = None,
         **settings: Any,
     ):
-        """prices: what a million tokens cost, by the names of COUNTED. settings: those of agent_steps."""
+        """prices: see client/prices.py; without them, those of .env. settings: those of agent_steps."""
         self.client, self.model, self.watch, self.settings = client, model, watch, settings
-        self.ask_before, self.prices = tuple(ask_before), dict(prices or {})
+        self.ask_before = tuple(ask_before)
+        known = connection_of(client)
+        self.prices = pricing.checked(prices) if prices is not None else dict(known and known.prices or {})
         self._lock = threading.RLock()
         self._turn: _ChatTurn | None = None
         self.reset()
@@ -78,16 +81,19 @@ class Session:
     @property
     def used(self) -> tuple[str, str]:
         """What it has used so far, in words: (its requests, the tokens or nothing)."""
-        tokens = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items() if number)
+        used = ((pricing.KINDS[kind], self.tokens[kind]) for kind in pricing.KINDS)
+        tokens = ", ".join(f"{number:,} {kind} tokens" for kind, number in used if number)
         return f"{self.requests} request{'s' * (self.requests != 1)}", tokens
 
     @property
     def cost(self) -> float | None:
-        """What it has cost so far, or None if a price is missing."""
-        used = {name: number for name, number in self.tokens.items() if number}
-        if not self.prices or used.keys() - self.prices.keys():
-            return None
-        return sum(number * self.prices[name] for name, number in used.items()) / 1_000_000
+        """What it has cost so far in USD, or None if a price is missing."""
+        return pricing.usd(self.tokens, self.prices) if self.prices else None
+
+    @property
+    def cost_in_words(self) -> str:
+        """What it has cost so far, in words; "" without prices."""
+        return pricing.sentence(self.tokens, self.others, self.prices) if self.prices else ""
 
     def send(self, prompt: str) -> None:
         """Begin a turn. ValueError if one is going on, or if there is nothing to say."""
@@ -139,7 +145,9 @@ class Session:
             raise ValueError("The agent is still at work: stop it first.")
         self.messages: list = []
         self.always: set[str] = set()  # tools
-        self.requests, self.tokens = 0, dict.fromkeys(COUNTED, 0)
+        self.requests = 0
+        self.tokens: Counter[str] = Counter()
+        self.others: Counter[str] = Counter()  # what else was used, and has no price of its own
 
     def join(self, seconds: float = 30) -> None:
         """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
@@ -202,8 +210,8 @@ class _ChatTurn:
                 self.waiting = ""
                 self.results = []
                 self.session.requests += 1
-                for name in COUNTED:
-                    self.session.tokens[name] += getattr(data.usage, name, None) or 0
+                self.session.tokens += pricing.tokens_of(data.usage)
+                self.session.others += pricing.others_of(data.usage)
             if kind == "tool_result":
                 self.results.append(data)
             self.session.watch(kind, data)

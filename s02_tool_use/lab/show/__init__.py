@@ -1,6 +1,12 @@
-"""Conversations, differences, sources and tables as a cell shows them: HTML with a text twin."""
+"""Conversations, differences, sources, tables and HTTP as a cell shows them: HTML with a text twin."""
 
 from ... import lazily
 
-_HOMES = {"messages": ["show_diff", "show_messages"], "source": ["show_source"], "table": ["show_table"]}
+_HOMES = {
+    "bill": ["cost"],
+    "messages": ["show_diff", "show_messages"],
+    "source": ["show_source"],
+    "table": ["show_table"],
+    "wire": ["show_wire"],
+}
 __all__, __getattr__ = lazily(__name__, _HOMES)

@@ -19,8 +19,8 @@ REDRAW = 0.1  # seconds between two drawings of a text that is arriving
 class Chat(Panel):
     """A conversation with the agent. `chat.messages` is always a history that the API accepts.
 
-    ask_before: the tools that run only when you allow it. prices: what a million tokens cost, such as
-    {"input_tokens": 3, "output_tokens": 15}; without them no cost is shown. Further keywords are those of agent_steps.
+    ask_before: the tools that run only when you allow it. prices: what a million tokens cost in USD, by the names of
+    `usage` (see `cost`); else those of .env, and without any no cost is shown. Further keywords: those of agent_steps.
     """
 
     def __init__(
@@ -185,8 +185,8 @@ class Chat(Panel):
         self.stop_button.disabled = not session.busy
         self._draw_working()
         doing = "waits for you" if session.question else "at work" if session.busy else "ready"
-        cost = "" if session.cost is None else f", {session.cost:.4f} at your prices"
-        self.status.draw(f'<span role="status">{doing} · {", ".join(filter(None, session.used))}{cost}</span>')
+        used = page.escape(", ".join(filter(None, (*session.used, session.cost_in_words))))
+        self.status.draw(f'<span role="status">{doing} · {used}</span>')
 
     def _draw_working(self):
         progress = self.session.progress

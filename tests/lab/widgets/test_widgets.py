@@ -531,7 +531,13 @@ def test_tokens_and_cost_are_shown(chat):
     ask(panel)
     assert "1 request, " in panel.status.value
     assert "input tokens" in panel.status.value
-    assert "at your prices" in panel.status.value
+    assert re.search(r", \d\.\d{6} USD at your prices", panel.status.value)
+
+
+def test_a_price_that_is_missing_is_named_in_the_chat(chat):
+    panel = chat(["Hello."], prices={"input_tokens": 3})
+    ask(panel)
+    assert "no price for output_tokens, so the cost is not known" in panel.status.value
 
 
 def test_the_conversation_can_be_exported(chat):
