@@ -28,6 +28,7 @@ def lazily(package, homes):
 
 _HOMES = {
     "calls.results": ["ToolError"],
+    "calls.tool": ["Tool", "schemas_of", "tool_of"],
     "dispatch": ["TOOLS", "TOOL_HANDLERS", "run_tool"],
     "files.opening": ["open_file"],
     "history.answers": ["answer_every_call"],

@@ -1,15 +1,16 @@
 """What the model is offered (TOOLS), who does it (TOOL_HANDLERS), and run_tool, where a call becomes a result.
 
-run_tool is the only place that turns a fault into a result, so that the model can mend its call. Left out: asking the
+run_tool is the only place that turns a fault into a result, so that the model can fix its call. Left out: asking the
 user first, which is the loop's business.
 """
 
-import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .calls.arguments import fitting_arguments
+from .calls.content import content_of, fault_content
 from .calls.results import ToolError, sendable
+from .calls.tool import looked_up
 from .shell import run_bash
 from .tools import run_edit, run_glob, run_read, run_write
 
@@ -82,33 +83,27 @@ TOOL_HANDLERS = {
 }
 
 
-def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS) -> dict:
-    """The tool_result for a tool_use block, an SDK object or a dict. A fault of any kind is a text with is_error.
+def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS, tools: Iterable[Any] = TOOLS) -> dict:
+    """The tool_result for a tool_use block, an SDK object or a dict. A fault of any kind is a result with is_error.
 
-    `handlers` maps names to functions. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
+    Four steps: look up the tool, judge the arguments, call, turn what came back into content. `tools` is what the model
+    was offered: schema dicts, whose functions `handlers` has by their names, and functions and SDK tools, which bring
+    their own. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
     """
     if isinstance(block, dict):
         call, name, given = block.get("id"), block.get("name"), block.get("input")
     else:
         call, name, given = getattr(block, "id", None), getattr(block, "name", None), getattr(block, "input", None)
-    result = {"type": "tool_result", "tool_use_id": call if isinstance(call, str) else ""}
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call if isinstance(call, str) else ""}
     try:
         # Look up first, then call: a KeyError of the handler's own is not an unknown tool.
-        handler = handlers.get(name) if isinstance(name, str) else None
-        if handler is None:
-            asked = repr(name) if isinstance(name, str) else "a call without a name"
-            raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(map(str, handlers))}")
-        result["content"] = sendable(handler(**fitting_arguments(name, handler, given, _schema(name))))
+        tool, handler = looked_up(name, handlers, tools)
+        arguments = fitting_arguments(name, handler, given, tool)
+        result["content"] = content_of(handler(**arguments))
         return result
-    except ToolError as error:
-        fault = str(error)
+    except ToolError as error:  # a no, in the tool's own words
+        result["content"] = sendable(error)
     except Exception as error:
-        fault = f"{name} failed: {traceback.format_exception_only(type(error), error)[-1].strip()}"
-    return {**result, "content": sendable(fault), "is_error": True}
-
-
-def _schema(name):
-    for tool in TOOLS:
-        if tool["name"] == name:
-            return tool["input_schema"]
-    return {}
+        result["content"] = fault_content(name, error)
+    result["is_error"] = True
+    return result

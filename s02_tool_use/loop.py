@@ -4,10 +4,11 @@
 stop it anywhere. `agent_loop` runs it to the end. Left out: retries (the SDK makes them) and the price of a run.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .calls.results import sendable
+from .calls.tool import schemas_of, table_of
 from .dispatch import TOOL_HANDLERS, TOOLS, run_tool
 from .history.answers import cancelled
 from .history.fields import block_of
@@ -56,8 +57,8 @@ def agent_steps(
     model: str,
     messages: list,
     *,
-    tools: list = TOOLS,
-    handlers: dict = TOOL_HANDLERS,
+    tools: Iterable[Any] = TOOLS,
+    handlers: Mapping[str, Any] = TOOL_HANDLERS,
     max_turns: int = MAX_TURNS,
     approve: Callable[[dict], Any] | None = None,
     stream: bool = False,
@@ -65,12 +66,15 @@ def agent_steps(
 ) -> Generator[Step, None, None]:
     """Run the agent on `messages`, a list that ends with the user's turn, and yield a Step for each thing that happens.
 
+    `tools`, mixed: schema dicts, whose functions `handlers` has by their names, typed functions, and tools of the SDK.
     `approve(block)` is asked before each call: True runs it; a string is the reason why not; anything else is a no.
     Other keywords (system, max_tokens, tool_choice) go into the request. Errors of the SDK pass through.
     `messages` grows in place. Whatever ends the loop (an error, Stop, closing the generator), each call has its answer.
     """
+    tools = tools if isinstance(tools, list) else schemas_of(tools) and list(tools)
     for _ in range(max_turns):
-        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": tools, **options}
+        offered = schemas_of(tools)
+        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": offered, **options}
         moved: list = []  # system messages, where the model takes none in the list
         takes = takes_system_messages(model)
         request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)
@@ -89,7 +93,7 @@ def agent_steps(
                     results.append(cancelled(block["id"], CUT[reply.stop_reason]))
                 else:
                     yield Step("tool_use", block)
-                    results.append(_run(block, handlers, approve))
+                    results.append(_run(block, tools, handlers, approve))
                 yield Step("tool_result", results[-1])
         finally:
             results += [cancelled(block["id"]) for block in _calls(turn)[len(results) :]]
@@ -133,10 +137,10 @@ def _calls(turn):
     return [block for block in turn["content"] if block["type"] == "tool_use"]
 
 
-def _run(block, handlers, approve):
+def _run(block, tools, handlers, approve):
     verdict = True if approve is None else approve(block)
     if verdict is True:
-        return run_tool(block, handlers)
+        return run_tool(block, table_of(tools, handlers), tools)  # what was not offered is unknown
     # Nothing of what came back goes into the history, unless it is a string; type() can't be fooled by __class__.
     reason = str.__str__(verdict) if issubclass(type(verdict), str) else ""
     return cancelled(block["id"], sendable(reason) if reason.strip() else NOT_ALLOWED)

@@ -141,7 +141,7 @@ def test_a_lambda_that_takes_anything_is_checked_by_the_schema():
     handlers = {"bash": lambda **kw: kw["command"]}
     assert call("bash", {"command": "x"}, handlers=handlers)["content"] == "x"
     assert "command is missing" in fault("bash", {"cmd": "x"}, handlers=handlers)
-    assert call("other", {"x": 1}, handlers={"other": lambda **kw: kw})["content"] == "{'x': 1}"
+    assert call("other", {"x": 1}, handlers={"other": lambda **kw: kw})["content"] == '{"x": 1}'
 
 
 def test_a_key_error_of_a_handler_is_not_an_unknown_tool():
@@ -185,9 +185,9 @@ def test_what_is_no_error_passes_through(signal):
     ("returned", "content"),
     [
         ("", "(no output)"),
-        (None, "None"),
+        (None, "(done, no output)"),
         (3, "3"),
-        (["a", 1], "['a', 1]"),
+        (["a", 1], '["a", 1]'),
         ("half \ud83d", "half \\ud83d"),
         ("é😀", "é😀"),
     ],

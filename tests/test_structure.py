@@ -26,7 +26,7 @@ BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
 # The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is
 # one room. What stands in no row is imported by nobody.
 ROOMS = {
-    "calls": set(),
+    "calls": {"history"},
     "files": {"calls"},
     "bash": {"calls"},
     "history": set(),
@@ -36,13 +36,13 @@ ROOMS = {
     "dispatch": {"calls", "tools", "shell"},
     "messages": {"history"},
     "loop": {"calls", "dispatch", "history", "messages"},
-    "lab/api": {"history"},
+    "lab/api": {"calls", "history"},
     "lab/understudy": {"lab/api"},
     "lab/conversation": {"history", "lab/api"},
     "lab/rooms": {"workspace"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},
-    "lab/sessions": {"workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
+    "lab/sessions": {"calls", "workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"workspace", "dispatch", "loop"}
     | {"lab/api", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"workspace", "tools", "dispatch", "messages"}

@@ -1,58 +1,139 @@
-"""Do the arguments that a model sent fit the function? The signature says which there are, the schema their types.
+"""Do the arguments that a model sent fit the tool? The schema that was offered says it, or else the signature.
 
-Left out: the rest of JSON Schema. What fits here and is still wrong, the function itself refuses.
+What fits here and is still wrong, the function itself refuses. The whole of JSON Schema is in schemas.py.
 """
 
 import functools
 import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .results import ToolError
+from .schemas import REMARKS, TYPES, Judge, fit, kind_of, wrong_type
+from .tool import Tool
 
-# bool stands before int: True is an int to Python, but not to JSON.
-TYPES = {"string": str, "boolean": bool, "integer": int, "number": (int, float), "array": list, "object": dict}
+__all__ = ["TYPES", "fit", "fitting_arguments", "utf8"]
+
+_PLAIN_OBJECT = frozenset({"type", "properties", "required"}) | REMARKS
+_PLAIN = frozenset({"type"}) | REMARKS
+_EXACT: dict[str, tuple] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int,), "array": (list,), "object": (dict,),
+}  # fmt: skip
 
 
-def fitting_arguments(name, handler, given, schema) -> dict:
+def fitting_arguments(name: Any, handler: Callable, given: Any, tool: Mapping | Tool | None = None) -> dict:
     """`given` as keyword arguments for `handler`, or a ToolError that names each fault and the right form.
 
-    `schema` is the tool's input_schema, or an empty dict; `name` is for the error.
+    `tool` is what was offered under this name: a dict with an input_schema, a Tool, or None. `name` is for the error.
     """
+    if tool is None:
+        schema: Any = {}
+    elif type(tool) is dict:
+        schema = tool.get("input_schema") or {}
+    else:
+        tool = tool if isinstance(tool, Tool) else Tool(name, dict(tool))
+        if tool.judge is not None:
+            return tool.judge(given)
+        schema = tool.schema.get("input_schema") or {}
     try:
         needed, takes_more = _parameters(handler)
     except TypeError:  # a callable object without a hash
         needed, takes_more = _parameters.__wrapped__(handler)
-    kinds = schema.get("properties", {})
-    if takes_more:  # lambda **kw: only the schema knows what it needs
-        needed = {key: key in schema.get("required", ()) for key in kinds} | needed
-    faults, fitting = [], {}
-    if not isinstance(given, dict):
-        faults.append(f"input must be an object, not {_kind(given)}")
-        given = {}
-    for key, value in given.items():
-        if key not in needed and not takes_more:
-            faults.append(f"there is no argument {key!r}")
-        elif value is None and not needed.get(key, True):
-            continue  # null says "left out"
-        elif key not in kinds:
-            fitting[key] = value
+    if type(given) is dict and type(schema) is dict and _plainly_right(given, schema, needed):
+        return given
+    return _thoroughly(name, given, schema, needed, takes_more)
+
+
+def _plainly_right(given, schema, needed):
+    """Whether it can be seen at once that all is right: a call of the smallest tool takes a microsecond or two."""
+    try:
+        if schema:
+            if not schema.keys() <= _PLAIN_OBJECT:
+                return False
+            properties = schema["properties"]
+            for key, value in given.items():
+                kind = properties[key]
+                if key not in needed or type(value) not in _EXACT[kind["type"]] or not kind.keys() <= _PLAIN:
+                    return False
+            for key in schema.get("required", ()):
+                if key not in given:
+                    return False
         else:
-            try:
-                fitting[key] = fit(value, kinds[key].get("type"))
-            except ValueError:
-                faults.append(f"{key} must be of type {kinds[key]['type']}, not {_kind(value)}")
-    if len(fitting) < len(needed):  # a call of the smallest tool takes a microsecond or two
-        faults += [f"{key} is missing" for key, need in needed.items() if need and key not in given]
+            for key, value in given.items():
+                if key not in needed or value is None:
+                    return False
+        if len(given) < len(needed):
+            for key, need in needed.items():
+                if need and key not in given:
+                    return False
+        return True
+    except (KeyError, TypeError, AttributeError):  # it says more, or something strange
+        return False
+
+
+def _thoroughly(name, given, schema, needed, takes_more):
+    faults = []
+    if not isinstance(given, dict):
+        faults.append(f"input must be an object, not {kind_of(given)}")
+        given = {}
+    if not isinstance(schema, dict):
+        raise ToolError(f"the input_schema of {name} must be an object, not {kind_of(schema)}")
+    properties = schema.get("properties")
+    judge, known = Judge(schema, name), properties if isinstance(properties, dict) else {}
+    listed = schema.get("required", ())
+    unknown = []
+    if known and not schema.get("additionalProperties") and "patternProperties" not in schema:
+        unknown = [f"there is no argument {key!r}" for key in given if key not in known]
+        given = {key: value for key, value in given.items() if key in known}
+    optional = {key for key, need in needed.items() if not need and key not in known}
+    given = judge.converted({key: value for key, value in given.items() if not (value is None and key in optional)})
+    if _is_plain(schema):
+        for key, value in given.items():
+            kind = known.get(key, {}).get("type")
+            if kind and not judge.is_valid(value, {"type": kind}):
+                faults.append(wrong_type(key, kind, value))
+        faults += [*unknown, *(f"{key} is missing" for key in listed if key not in given)]
+    else:
+        faults += [*unknown, *judge.faults(given)]
+    # What the schema says, the function must be able to take.
+    if not takes_more:
+        for key in given:
+            if key not in needed:
+                offered = f"the handler of {name} takes no argument {key!r}, though its schema offers it"
+                faults.append(offered if key in known else f"there is no argument {key!r}")
+    for key, need in needed.items():
+        if need and key not in given and key not in listed:
+            hidden = f"the handler of {name} needs {key}, which its schema does not offer"
+            faults.append(hidden if known and key not in known else f"{key} is missing")
     if faults:
-        types = {key: kinds.get(key, {}).get("type", "any") for key in needed}
-        form = [f'"{key}": {types[key]}{" (optional)" * (not need)}' for key, need in needed.items()]
-        raise ToolError(f"{name}: {'; '.join(faults)}. The right form of input: {{{', '.join(form)}}}")
-    return fitting
+        raise wrong_arguments(name, faults, judge.form() if known else _form_by_signature(needed))
+    return given
 
 
-def utf8(name, text) -> bytes:
+def wrong_arguments(name: str, faults: list[str], form: str) -> ToolError:
+    """The error that tells a model what is wrong with its call and what is right."""
+    return ToolError(f"{name}: {'; '.join(faults)}. The right form of input: {form}")
+
+
+def _is_plain(schema):
+    parts = schema.get("properties", {})
+    return (
+        schema.keys() <= _PLAIN_OBJECT | {"additionalProperties"}
+        and isinstance(schema.get("additionalProperties", False), bool)
+        and isinstance(parts, dict)
+        and all(isinstance(part, dict) and part.keys() <= _PLAIN for part in parts.values())
+        and all(isinstance(part.get("type", ""), str) for part in parts.values())
+    )
+
+
+def _form_by_signature(needed):
+    return "{" + ", ".join(f'"{key}": any{" (optional)" * (not need)}' for key, need in needed.items()) + "}"
+
+
+def utf8(name: str, text: Any) -> bytes:
     """The string `text`, which is the argument `name`, as UTF-8; or a ToolError."""
     if not isinstance(text, str):
-        raise ToolError(f"{name} must be text, not {type(text).__name__}")
+        raise ToolError(f"{name} must be a string, not {type(text).__name__}")
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -69,18 +150,3 @@ def _parameters(handler):
         return {}, True
     by_name = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return {p.name: p.default is p.empty for p in by_name}, any(p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def fit(value, kind):
-    """`value` if it is of the JSON type, else ValueError. "2" and 2.0 are meant well where a number is asked for."""
-    if kind in ("integer", "number") and isinstance(value, (str, float)):
-        value = float(value)
-        value = int(value) if value.is_integer() else value
-    types = TYPES.get(kind, object) if isinstance(kind, str) else object
-    if not isinstance(value, types) or (isinstance(value, bool) and kind in ("integer", "number")):
-        raise ValueError
-    return value
-
-
-def _kind(value):
-    return next((kind for kind, types in TYPES.items() if isinstance(value, types)), "null")

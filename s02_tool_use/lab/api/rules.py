@@ -15,11 +15,11 @@ from itertools import dropwhile, pairwise, takewhile
 from operator import not_
 from typing import Any
 
+from ...calls.pictures import check_picture
 from ...history.fields import CALL_OF, HOME, SERVER_CALLS, SERVER_RESULTS, SERVER_SIDE, THINKING
 from ...history.system import version_of
 from ...history.turns import ends_in
 from .allowed import BETAS, VERSIONS, effort_levels, lacking
-from .pictures import check_picture
 from .rules_table import RULES, WORDS
 from .wire import ERROR_TYPES
 

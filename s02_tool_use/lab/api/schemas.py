@@ -1,11 +1,10 @@
 """What the API asks of a tool's input_schema (rules U4 and U6): that it is JSON Schema, and closed if it is strict."""
 
 import functools
-import importlib.util
 import json
-import sys
-import types
 from typing import Any
+
+from ...calls.schemas import load_jsonschema
 
 
 @functools.lru_cache(maxsize=500)  # a client sends the same tools with each request
@@ -18,21 +17,6 @@ def is_json_schema(text: str) -> bool:
     except (jsonschema.SchemaError, RecursionError):
         return False
     return True
-
-
-def load_jsonschema() -> Any:
-    """jsonschema without the second that its import spends on rfc3987_syntax: that one comes when an IRI is checked."""
-    slow = "rfc3987_syntax"
-    if "jsonschema" not in sys.modules and slow not in sys.modules and (spec := importlib.util.find_spec(slow)):
-        stand_in: Any = types.ModuleType(slow)
-        stand_in.__spec__ = spec  # another thread may look for it meanwhile
-        stand_in.is_valid_syntax = lambda *asked: importlib.import_module(slow).is_valid_syntax(*asked)
-        sys.modules[slow] = stand_in
-        try:
-            return importlib.import_module("jsonschema")
-        finally:
-            sys.modules.pop(slow, None)
-    return importlib.import_module("jsonschema")
 
 
 def is_closed(schema: Any) -> bool:

@@ -79,7 +79,7 @@ def checked(schema: Any, rule: str, is_right: Callable, *, words: str = "", firs
 
 def _source(kind):
     ways = {way: {name: needed(TEXT) for name in sorted(fields - {"type"})} for way, fields in SOURCES[kind].items()}
-    if kind == "image":  # what else is asked of a picture is in pictures.py
+    if kind == "image":  # what else is asked of a picture is in calls/pictures.py
         ways["base64"]["media_type"] = needed(one_of("image/jpeg", "image/png", "image/gif", "image/webp"))
     else:
         ways["content"]["content"] = needed()

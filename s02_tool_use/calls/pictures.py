@@ -19,7 +19,7 @@ def check_picture(source: dict, path: str, images: int) -> Iterator[str]:
         head = base64.b64decode(data[:_HEAD], validate=True)
     except (binascii.Error, ValueError):
         return
-    found, side = _read(head)
+    found, side = read_picture(head)
     if found and found != media_type:
         yield f"{path}.data: Image does not match the provided media type {media_type}"
     if len(data) > MOST_BYTES:
@@ -31,7 +31,7 @@ def check_picture(source: dict, path: str, images: int) -> Iterator[str]:
         yield f"{path}.data: {text}: {MOST_PIXELS_OF_MANY} pixels"
 
 
-def _read(head):
+def read_picture(head: bytes) -> tuple[str | None, int]:
     """(media type, longer side in pixels), or None and 0 for what the head does not say."""
     number = int.from_bytes
     if head.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -1,0 +1,130 @@
+"""What a handler returns that is not there yet: an awaitable is awaited, a generator is collected as far as MOST goes.
+
+Where no event loop runs, this thread runs one. Inside a running loop, as in a cell of a notebook, it cannot wait, so
+another thread runs one; it sees the same context. Either way Ctrl-C and Stop end what is waited for.
+"""
+
+import asyncio
+import contextvars
+import ctypes
+import inspect
+import io
+import threading
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from typing import Any
+
+MOST_ITEMS = 10_000  # of a generator: an endless one ends there
+MOST_CHARACTERS = 1_000_000  # in what it yields
+BEAT_SECONDS = 0.1  # how often a loop that waits looks whether it should stop
+GRACE_SECONDS = 2.0  # in which what is to stop may end; then it is left behind
+
+
+class Cut(list):
+    """The first items of a generator that yields more than is sent."""
+
+
+def settled(value: Any) -> Any:
+    """`value` when it is there: awaited if it is an awaitable, a list if it is a generator or another iterator."""
+    for _ in range(10):  # an awaitable may give another one, or a generator
+        if inspect.isawaitable(value):
+            value = _in_a_loop(_awaited(value))
+        elif isinstance(value, AsyncIterator):
+            value = _in_a_loop(_collected(value))
+        elif isinstance(value, Iterator) and not isinstance(value, io.IOBase):
+            return _first(value)
+        else:
+            break
+    return value
+
+
+def _first(iterator):
+    items, size = [], 0
+    try:
+        for item in iterator:
+            items.append(item)
+            size += len(item) if isinstance(item, (str, bytes)) else 1
+            if len(items) >= MOST_ITEMS or size >= MOST_CHARACTERS:
+                return Cut(items)
+        return items
+    finally:
+        getattr(iterator, "close", lambda: None)()
+
+
+async def _collected(iterator):
+    items, size = [], 0
+    try:
+        async for item in iterator:
+            items.append(item)
+            size += len(item) if isinstance(item, (str, bytes)) else 1
+            if len(items) >= MOST_ITEMS or size >= MOST_CHARACTERS:
+                return Cut(items)
+        return items
+    finally:
+        if hasattr(iterator, "aclose"):
+            await iterator.aclose()
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _in_a_loop(coroutine):
+    async def beside_a_beat():
+        beat = asyncio.ensure_future(_beat())
+        try:
+            return await coroutine
+        finally:
+            beat.cancel()
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _run(beside_a_beat())
+    return _in_a_thread(beside_a_beat())
+
+
+async def _beat():
+    """Wakes the loop: an exception that another thread raises here comes at the next line of Python."""
+    while True:
+        await asyncio.sleep(BEAT_SECONDS)
+
+
+def _run(coroutine):
+    try:
+        return asyncio.run(coroutine)
+    except asyncio.CancelledError:  # no Exception, but the tool's own doing
+        raise RuntimeError("it was cancelled") from None
+
+
+def _in_a_thread(coroutine):
+    outcome, ended = [], threading.Event()
+
+    def work():
+        try:
+            outcome.append((_run(coroutine), None))
+        except BaseException as error:
+            outcome.append((None, error))
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    try:
+        while not ended.wait(BEAT_SECONDS):  # not longer, or a Stop would not be seen
+            pass
+    except BaseException:
+        for _ in range(int(GRACE_SECONDS / BEAT_SECONDS)):
+            interrupt(thread)
+            if ended.wait(BEAT_SECONDS):
+                break
+        raise
+    value, error = outcome[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def interrupt(thread: threading.Thread, exception: type[BaseException] = KeyboardInterrupt) -> None:
+    """Raise `exception` in a thread, at its next line of Python. What waits outside Python wakes up first."""
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
