@@ -10,7 +10,7 @@ from typing import Any
 from .calls.arguments import fitting_arguments
 from .calls.content import content_of, fault_content
 from .calls.results import ToolError, sendable
-from .calls.tool import looked_up
+from .calls.tool import looked_up, unknown
 from .shell import run_bash
 from .tools import run_edit, run_glob, run_read, run_write
 
@@ -98,6 +98,8 @@ def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS, tools: 
     try:
         # Look up first, then call: a KeyError of the handler's own is not an unknown tool.
         tool, handler = looked_up(name, handlers, tools)
+        if handler is None:
+            raise unknown(name, handlers, tools)
         arguments = fitting_arguments(name, handler, given, tool)
         result["content"] = content_of(handler(**arguments))
         return result

@@ -4,7 +4,7 @@
 stop it anywhere. `agent_loop` runs it to the end. Left out: retries (the SDK makes them) and the price of a run.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .calls.results import sendable
@@ -57,7 +57,7 @@ def agent_steps(
     model: str,
     messages: list,
     *,
-    tools: Iterable[Any] = TOOLS,
+    tools: Sequence[Any] = TOOLS,
     handlers: Mapping[str, Any] = TOOL_HANDLERS,
     max_turns: int = MAX_TURNS,
     approve: Callable[[dict], Any] | None = None,
@@ -71,10 +71,8 @@ def agent_steps(
     Other keywords (system, max_tokens, tool_choice) go into the request. Errors of the SDK pass through.
     `messages` grows in place. Whatever ends the loop (an error, Stop, closing the generator), each call has its answer.
     """
-    tools = tools if isinstance(tools, list) else schemas_of(tools) and list(tools)
     for _ in range(max_turns):
-        offered = schemas_of(tools)
-        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": offered, **options}
+        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": schemas_of(tools), **options}
         moved: list = []  # system messages, where the model takes none in the list
         takes = takes_system_messages(model)
         request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)

@@ -6,7 +6,7 @@ A schema dict has no function; that is found by its name in `handlers`. How a fu
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +74,7 @@ def _of_the_sdk(thing):
 
 
 def looked_up(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> tuple[Any, Any]:
-    """(what was offered under this name: a dict, a Tool or None; the function that does it). ToolError: unknown."""
+    """(what was offered under this name: a dict, a Tool or None; the function that does it, or None)."""
     tool = handler = None
     if isinstance(name, str):
         for offered in tools:
@@ -87,11 +87,14 @@ def looked_up(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> t
             handler = tool.handler
         if handler is None:
             handler = handlers.get(name)
-    if handler is None:
-        asked = repr(name) if isinstance(name, str) else "a call without a name"
-        own = [made.name for made in map(tool_of, tools) if made.handler is not None]
-        raise ToolError(f"Unknown tool: {asked}. The tools are: {', '.join([*map(str, handlers), *own])}")
     return tool, handler
+
+
+def unknown(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> ToolError:
+    """The error for a call of a tool that is not there. It names those that are."""
+    asked = repr(name) if isinstance(name, str) else "a call without a name"
+    names = [*map(str, handlers), *(tool.name for tool in map(tool_of, tools) if tool.handler is not None)]
+    return ToolError(f"Unknown tool: {asked}. The tools are: {', '.join(dict.fromkeys(names))}")
 
 
 def table_of(tools: Iterable[Any], handlers: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,9 +107,9 @@ def twice(name: str) -> str:
     return f"Two tools have the name {name!r}: leave one out, or give one another name."
 
 
-def schemas_of(tools: Iterable[Any]) -> list[dict]:
+def schemas_of(tools: Sequence[Any]) -> list[dict]:
     """The plain dicts that a request offers for these tools. ToolError: two have one name, or one cannot be a tool."""
-    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+    if not isinstance(tools, (list, tuple)):
         raise ToolError(f"tools must be a list, not {type(tools).__name__}: {KINDS}.")
     schemas, names = [], set()
     for tool in tools:
