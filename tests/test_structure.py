@@ -22,6 +22,9 @@ SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 # The pages on which the reader builds the agent, by their stems, such as "02_dispatch_map".
 REWRITTEN: set[str] = set()
 BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
+# The pages on which an exercise stands right behind its section: those, and these.
+PLACED = {"09_beyond_the_loop"}
+BEHIND = [path for path in WITH_EXERCISES if path.stem in REWRITTEN | PLACED]
 
 # The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is
 # one room. What stands in no row is imported by nobody.
@@ -191,6 +194,8 @@ def test_a_notebook_has_the_frame_of_the_course(path):
             "Recap",
             "Make it yours",
         ]
+    elif path in BEHIND:
+        assert headings == [*sections, "Recap", "Make it yours"]
     else:
         assert any(h.startswith("Exercise") for h in headings)
         assert headings[-1] == "Recap"
@@ -214,7 +219,7 @@ def code_under(path, heading):
 
 @by_name(WITH_EXERCISES)
 def test_each_exercise_has_a_stub_a_check_of_one_line_and_three_hints(path):
-    mark, fewest, most = ("### Exercise", 3, 6) if path in BUILDING else ("## Exercise", 2, 4)
+    mark, fewest, most = ("### Exercise", 3, 6) if path in BEHIND else ("## Exercise", 2, 4)
     exercises = [(heading, part) for heading, part in chapters(path) if heading.startswith(mark)]
     assert fewest <= len(exercises) <= most
     for number, (heading, part) in enumerate(exercises, 1):
@@ -236,7 +241,7 @@ def test_the_agent_so_far_stands_on_the_page_as_one_program(path):
     assert len(re.findall(r"(?m)^def agent\(", code_under(path, "## The agent so far"))) == 1
 
 
-@by_name(BUILDING)
+@by_name(BEHIND)
 def test_an_exercise_stands_behind_its_section_and_the_first_check_among_the_first_ten_cells(path):
     headings = [heading for heading, _ in chapters(path)]
     for before, heading in zip(headings, headings[1:], strict=False):
@@ -258,7 +263,7 @@ def lines_of_code(source):
     return [line.strip() for line in source.splitlines() if line.strip() and not line.strip().startswith("#")]
 
 
-@by_name(BUILDING)
+@by_name(BEHIND)
 def test_what_the_reader_writes_has_3_to_20_lines_and_the_last_hint_does_not_give_it_away(path):
     named = {c["id"]: "".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"]}
     solutions = json.loads((ROOT / "notebooks" / "solutions" / path.name).read_text(encoding="utf-8"))["cells"]
@@ -348,11 +353,11 @@ def test_each_notebook_links_to_the_next_one():
         assert f"]({following.name})" in cells(path, "markdown")[-1]
 
 
-def test_the_course_has_at_least_24_exercises_and_takes_about_four_hours():
+def test_the_course_has_at_least_24_exercises_and_takes_four_to_five_hours():
     exercises = sum(source.startswith("check.") for path in WITH_EXERCISES for source in cells(path, "code"))
     minutes = sum(int(re.search(r"\*\*Time\*\* (\d+)", cells(path, "markdown")[1])[1]) for path in NOTEBOOKS)
     assert exercises >= 24
-    assert 220 <= minutes <= 270
+    assert 240 <= minutes <= 330  # a day of a course with its breaks; 09 is what a shorter one leaves out
 
 
 def test_the_table_of_the_readme_is_the_folder():

@@ -19,10 +19,11 @@ NOTEBOOKS = {
     "06": ("loops", ["usage", "loop", "approve"]),
     "07": ("inspection", ["fault", "pairs"]),
     "08": ("sdk", ["beta_tool", "differences"]),
+    "09": ("beyond", ["blocks", "structured", "cached", "chosen", "gate"]),
     "10": ("capstone", ["grep", "grep_tool"]),
 }
 # What a cell prints for the reader to predict -> its module.
-CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk"}
+CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk", "CATALOGUE": "beyond"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
 
