@@ -34,9 +34,9 @@ def run_bash(command: str, timeout: float = 120) -> str:
         done = run(
             [*bash, command],
             cwd=workdir(),
-            stdin=subprocess.DEVNULL,  # never the user's next line
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,  # the same pipe, so that the order stays
+            stderr=subprocess.STDOUT,
             timeout=_seconds(timeout),
             notes=notes,
         )

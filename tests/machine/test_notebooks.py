@@ -125,7 +125,7 @@ def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path)
     warned = [text for text in said(notebook).values() if "It was offered tools and called none" in text]
     assert warned
     if path.stem.startswith("01"):
-        assert "This reply calls no tool, so a call stands in for its own: bash {" in said(notebook)["s2-ask"]
+        assert "This reply calls no tool, so a call stands in for its own: bash {" in said(notebook)["s1-call"]
 
 
 def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):

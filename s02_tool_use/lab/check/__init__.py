@@ -11,7 +11,7 @@ from . import record as _record
 
 # notebook -> (its module in exercises/, its exercises in their order). It is loaded when one of its checks is used.
 NOTEBOOKS = {
-    "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash"]),
+    "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash", "bash_tool"]),
     "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
     "03": ("files", ["read", "write", "edit"]),
     "04": ("paths", ["inside", "safe_path", "glob"]),

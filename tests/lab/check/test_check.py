@@ -6,12 +6,13 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 from answers import right, wrong
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS, run_read, run_tool
+from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, workdir
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import record
 from s02_tool_use.lab.check.exercise import NOT_YET, WRONG, Exercise
@@ -66,7 +67,63 @@ def bash_two_streams(command):
         done = subprocess.run(["sh", "-c", command], capture_output=True, input=b"", timeout=4)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Error: {error}"
-    return f"{done.stdout.decode()}\n{done.stderr.decode()}\nexit {done.returncode}"
+    out, err = (stream.decode(errors="backslashreplace") for stream in (done.stdout, done.stderr))
+    return f"{out}\n{err}\nexit {done.returncode}"
+
+
+def bash_by_popen(command):
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["bash", "-c", command], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        said = b"".join(process.communicate())
+    return ("ok: " if process.returncode == 0 else f"failed with {process.returncode}: ") + str(said, "utf-8", "ignore")
+
+
+def bash_tool_in_time(command, timeout=120):
+    try:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=workdir(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+        )
+        said, ending = done.stdout, f"exit status {done.returncode}"
+    except subprocess.TimeoutExpired as error:
+        said, ending = error.output or b"", f"timed out after {timeout} s"
+    return f"{said.decode(errors='replace')}\n[{ending}]"
+
+
+def bash_tool_by_popen(command, timeout=60.0):
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        cwd=str(workdir()),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+        status = f"Status: {process.returncode}"
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        status = "超时，已终止"
+    return "\n".join([status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")])
+
+
+def bash_tool_through_a_file(command, timeout=5):
+    with tempfile.TemporaryFile() as file:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        process = subprocess.Popen(["bash", "-c", command], cwd=workdir(), **streams)
+        try:
+            ending = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            ending = process.wait()
+        file.seek(0)
+        return f"{file.read().decode(errors='replace').rstrip()}\n({ending})"
 
 
 def run_tool_look_first(block, handlers):
@@ -133,7 +190,8 @@ RIGHT_ANSWERS = {
     ],
     "tool_result": [(result_of,), (tool_result_as_dict_call,), (lambda b, o: result_of(b, o, is_error=False),)],
     "answer_all": [(answers_in_a_loop,), (answers_by_filter,)],
-    "bash": [(bash_one_stream,), (bash_two_streams,)],
+    "bash": [(bash_one_stream,), (bash_two_streams,), (bash_by_popen,), (run_bash,)],
+    "bash_tool": [(bash_tool_in_time,), (bash_tool_by_popen,), (bash_tool_through_a_file,), (run_bash,)],
     "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool,)],
     "schema": [(SCHEMA,), (WORDY,)],
     "added_tool": [
@@ -197,6 +255,12 @@ def answers_one_output(content, run):
     return message
 
 
+def answers_with(content, run, **more):
+    message = answers_in_a_loop(content, run)
+    message["content"] = [result | more for result in message["content"]]
+    return message
+
+
 def answers_as_assistant(content, run):
     return {**answers_in_a_loop(content, run), "role": "assistant"}
 
@@ -246,6 +310,59 @@ def bash_says_failed(command):
 def bash_tuple(command):
     done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.stdout, done.stderr, done.returncode
+
+
+def bash_returning(command, text):
+    """bash_one_stream with something else in the place of its answer."""
+    done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True)
+    out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
+    return text(out, err, done.returncode)
+
+
+def bash_answering(text):
+    return lambda command: bash_returning(command, text)
+
+
+def bash_decoded(command, *how):
+    done = subprocess.run(
+        command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return f"{done.stdout.decode(*how)}[{done.returncode}]"
+
+
+def bash_tool_changed(**changes):
+    """bash_tool_in_time with other arguments of subprocess.run, or another timeout."""
+
+    def yours(command, timeout=120):
+        settings = {"cwd": workdir(), "timeout": timeout, "stdin": subprocess.DEVNULL} | changes
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(["bash", "-c", command], **streams, **settings)
+        return f"{done.stdout.decode()}\n[exit status {done.returncode}]"
+
+    return yours
+
+
+def bash_tool_ending(late, end="\n[exit status {}]"):
+    """bash_tool_in_time that answers `late` when the time is over."""
+
+    def yours(command, timeout=120):
+        try:
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=workdir(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=timeout,
+            )
+        except subprocess.TimeoutExpired as error:
+            return late((error.output or b"").decode())
+        return done.stdout.decode() + end.format(done.returncode)
+
+    return yours
+
+
+EVERYTHING = "42 18 tea 1 5 caf au lait Zo\xeb no_such_command: not found green tea"
 
 
 def run_tool_original_first(block, handlers):
@@ -353,6 +470,10 @@ WRONG_ANSWERS = {
         ((lambda block, output: {"role": "user", "content": [result_of(block, output)]},), "its type"),
         ((lambda block, output: {**result_of(block, output), "tool_use_id": block["id"]},), "its type"),
         ((lambda block, output: output,), "its type"),
+        ((lambda block, output: result_of(block, output, is_error=True),), "not marked"),
+        ((lambda block, output: result_of(block, output, is_error=not output),), "not marked"),
+        ((lambda block, output: result_of(block, output, length=len(output)),), "no other keys"),
+        ((lambda block, output: result_of(block, output) | ({} if output else {"empty": True}),), "no other keys"),
     ],
     "answer_all": [
         ((answers_one_message_each,), "one user message"),
@@ -365,18 +486,48 @@ WRONG_ANSWERS = {
         ((answers_with_text,), "nothing but results"),
         ((answers_text_too,), "every call"),
         ((answers_run_twice,), "run once"),
+        ((lambda content, run: answers_with(content, run, is_error=True),), "marked as an error"),
+        ((lambda content, run: answers_with(content, run, name="bash"),), "further keys"),
+        ((lambda content, run: answers_in_a_loop(content, run) | {"name": "results"},), "further keys"),
     ],
     "bash": [
         ((naive_bash,), "stderr"),
         ((bash_popen,), "stderr"),
         ((bash_no_status,), "exit status"),
         ((bash_says_failed,), "exit status"),
-        ((bash_bytes,), "as text"),
-        ((bash_tuple,), "as text"),
+        ((bash_bytes,), "as a string"),
+        ((bash_tuple,), "as a string"),
         ((bash_raises,), "stderr"),
-        ((bash_without_a_shell,), "a shell runs"),
+        ((bash_without_a_shell,), "as a string"),
         ((bash_waits,), "does not wait"),
-        ((os.system,), "as text"),
+        ((os.system,), "as a string"),
+        ((lambda command: EVERYTHING,), "as a string"),
+        ((lambda command: command,), "as a string"),
+        ((bash_answering(lambda out, err, status: out or err + str(status)),), "stderr"),
+        ((bash_answering(lambda out, err, status: f"{err}[exit status {status}]" if status else out + err),), "before"),
+        ((bash_answering(lambda out, err, status: f"{out}[exit status {status}]" if status else out + err),), "before"),
+        ((bash_answering(lambda out, err, status: out + err + "[exit status 1]" * bool(status)),), "exit status"),
+        ((lambda command: bash_decoded(command),), "bytes"),
+        ((lambda command: bash_decoded(command, "latin-1"),), "bytes"),
+        ((lambda command: bash_decoded(command, "utf-8", "surrogateescape"),), "bytes"),
+        ((lambda command: bash_decoded(command, "ascii", "replace"),), "bytes"),
+        ((bash_answering(lambda out, err, status: f"{(out + err).encode()}[{status}]"),), "bytes"),
+    ],
+    "bash_tool": [
+        ((bash_one_stream,), "of its own"),
+        ((bash_tool_changed(),), "without an exception"),
+        ((bash_tool_changed(timeout=None),), "without an exception"),
+        ((bash_tool_changed(cwd=None),), "in the workspace"),
+        ((bash_tool_changed(cwd=tempfile.gettempdir()),), "in the workspace"),
+        ((bash_tool_ending(lambda out: out, end="[exit status {}]"),), "of its own"),
+        ((bash_tool_ending(lambda out: "[timed out]"),), "until then"),
+        ((bash_tool_ending(lambda out: ""),), "until then"),
+        ((bash_tool_ending(lambda out: None),), "without an exception"),
+        ((bash_tool_ending(lambda out: f"{out}\n[exit status 0]"),), "that it was stopped"),
+        ((bash_tool_ending(lambda out: out.encode()),), "without an exception"),
+        ((lambda command, timeout=120: bash_one_stream(command),), "of its own"),
+        ((lambda command, timeout: bash_tool_in_time(command, timeout),), "as before"),
+        ((lambda command, timeout=120: EVERYTHING,), "of its own"),
     ],
     "run_tool": [
         ((run_tool_original_first,), "an unknown tool"),
@@ -454,7 +605,7 @@ def test_a_check_without_an_answer_says_not_yet(name):
         assert {line.verdict for line in verdict.lines} == {NOT_YET}
 
 
-@pytest.mark.parametrize("name", ["tool_result", "answer_all", "bash", "run_tool"])
+@pytest.mark.parametrize("name", ["tool_result", "answer_all", "bash", "bash_tool", "run_tool"])
 def test_a_stub_says_not_yet(name):
     def raises(*args):
         raise NotImplementedError
@@ -576,10 +727,10 @@ def as_a_reader(monkeypatch, tmp_path):
 
 
 def test_progress_counts_what_was_done_and_survives_a_restart(as_a_reader):
-    assert "0 of 4  ○ stop_reason" in repr(check.progress(reset=True))
+    assert "0 of 5  ○ stop_reason" in repr(check.progress(reset=True))
     check.stop_reason(["tool_use", "end_turn", "max_tokens"])
     check.stop_reason([None, None, None])
-    assert "1 of 4  ✓ stop_reason  ○ tool_result" in repr(check.progress())
+    assert "1 of 5  ✓ stop_reason  ○ tool_result" in repr(check.progress())
     assert (as_a_reader / ".progress").read_text() == "stop_reason\n"
     assert "✓ stop_reason" in check.progress().html
 

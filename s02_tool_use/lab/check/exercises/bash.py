@@ -1,9 +1,12 @@
-"""The exercises of 01: one tool call by hand, and a bash that says what happened."""
+"""The exercises of 01: the answer to a call, and a bash that says what happened and comes to an end."""
 
-import sys
+import json
+import os
+import tempfile
 
-from ..exercise import Block, Such, exercise, text_with
-from .parts import at, call, each, gives, holds, quiz, right_answer, string_that, text
+from ...api.rules import validate
+from ..exercise import Block, Such, exercise
+from .parts import assistant, at, call, each, gives, holds, quiz, right_answer, string_that, text, user
 
 REPLIES = [  # contents as a model gives them, for the question why it stopped
     [text("I will look at the folder first."), call(1)],
@@ -14,15 +17,23 @@ REPLIES = [  # contents as a model gives them, for the question why it stopped
 
 @quiz("a list of three answers, such as ['tool_use', 'end_turn', 'max_tokens'] in the right order")
 def stop_reason():
-    yield "reply 1: it asks for a tool and waits for the result", "tool_use", (2, "`stop_reason` is now `tool_use`")
+    yield "reply 1: it asks for a tool and waits for the result", "tool_use", (1, "`stop_reason` is `tool_use` now")
     yield "reply 2: it has said all that it will say", "end_turn", (1, "`stop_reason` is `end_turn`")
     yield "reply 3: it was cut off in the middle of a word", "max_tokens", (1, "`stop_reason` is `end_turn`")
 
 
 LS, CAT = Block(**call(1)), Block(**call(2, command="cat README.md"))
 WORDS = Block(**text("I will look at both."))
-RESULT = (3, "The answer to a call is a `tool_result` block")
-ID = (3, "It carries the id of the call")
+RESULT, ID = (2, "Three keys"), (2, "The id says which call")
+UNMARKED = Such("no is_error, or False", lambda marks: not any(mark not in (False, None) for mark in marks))
+
+
+def api_says(asked, answer):
+    """What the API says to a conversation in which `asked` is answered by the message `answer`."""
+    answer = json.loads(json.dumps(answer))  # as it goes over the wire
+    messages = [user("Look at the shop."), assistant(*(block.model_dump() for block in asked)), answer]
+    problem = validate({"model": "any", "max_tokens": 1, "messages": messages})
+    return "accepted" if problem is None else problem.message
 
 
 @exercise("my_tool_result(block, output), a function that returns the dict which answers the tool_use block")
@@ -31,15 +42,18 @@ def tool_result():
     def same(block, output):
         return {"type": "tool_result", "tool_use_id": block.id, "content": output}
 
-    def more_keys(result, *_):
-        return sorted(set(result) - {"type", "tool_use_id", "content", "is_error"})
+    def api(result, block, _):
+        return api_says([block], user([result]))
 
     first, second = (LS, "README.md"), (CAT, "A tea shop")
-    outputs = [first, (LS, ""), (LS, "  two\nlines\n")]
+    outputs = [first, (LS, ""), (LS, "  two\nlines\n"), second]
     yield same("its type is tool_result", RESULT)([first], at("type"))
     yield same("its tool_use_id is the id of the call that it answers", ID)([first, second], at("tool_use_id"))
-    yield same("its content is the output, as it came", ID)(outputs, at("content"))
-    yield same("it has no other keys, which the API would refuse", RESULT)([first], more_keys)
+    yield same("its content is the output, as it came", RESULT)(outputs, at("content"))
+    yield holds("what a tool gave is not marked as an error", RESULT)(
+        outputs, UNMARKED, lambda result, *_: [result.get("is_error")]
+    )
+    yield same("it has no other keys, which the API would refuse", RESULT)(outputs, api)
 
 
 def output_of(block):
@@ -55,7 +69,7 @@ def answer_all():
         return {"role": "user", "content": results}
 
     def in_results(key):
-        return lambda message, *_: [block[key] for block in message["content"] if block["type"] == "tool_result"]
+        return lambda message, *_: [block.get(key) for block in message["content"] if block["type"] == "tool_result"]
 
     def types(message, *_):
         return [block["type"] for block in message["content"]]
@@ -66,35 +80,111 @@ def answer_all():
         yours(content, lambda block: ids.append(block.id) or run(block))
         return ids
 
+    def api(message, content, _):
+        return api_says(content, message)
+
     one, two, last = ((content, output_of) for content in ([LS], [WORDS, LS, CAT], [LS, CAT, WORDS]))
-    every = (4, "So: an answer for every call")
+    every, cases = (2, "An answer for every call"), [one, two, last]
     yield same("it is one user message", ID)([one, two], at("role"))
-    yield same("every call has its result, in the order of the calls", every)([one, two], in_results("tool_use_id"))
+    yield same("every call has its result, in the order of the calls", every)(cases, in_results("tool_use_id"))
     yield same("each result holds what run gave for that call", ID)([one, two], in_results("content"))
     yield same("nothing but results is in it: a text block needs no answer", every)([two, last], types)
     yield same("each call is run once", every)([one, two], run=ran)
+    yield holds("no result is marked as an error", RESULT)(cases, UNMARKED, in_results("is_error"))
+    yield same("nothing in it has further keys, which the API would refuse", RESULT)(cases, api)
 
 
-WINDOWS = sys.platform == "win32"
-READER = "sort" if WINDOWS else "cat"  # a program that reads its input to the end
-SILENT = "findstr x nul" if WINDOWS else "test -f no_such_file.txt"  # fails, and says neither that nor its status
+def says(*parts, but=()):
+    """A right answer: a string with these parts and without those, of characters that can be sent."""
+    said = " and ".join(map(repr, parts)) + " in it" * bool(parts) + "".join(f" and no {part!r}" for part in but)
+
+    def right(text):
+        found = isinstance(text, str) and all(p in text for p in parts) and not any(p in text for p in but)
+        return found and isinstance(text.encode(), bytes)  # raises for a lone surrogate
+
+    return Such(f"a string, which UTF-8 can encode, with {said}", right)
+
+
+# What a command says is nowhere in it, so that its echo is no answer, nor is a constant.
+SUM, OTHER = "echo $((6 * 7))", "echo $((2 * 9))"  # 42 and 18
+TEA = "printf '%s%s' te a"
 
 
 @exercise(
-    "my_bash(command), a function that runs a command line and returns what it said, as text",
+    "my_bash(command), a function that runs a command line and returns what it said, as a string",
     silence=True,
     deadline=5.0,
 )
 def bash():
-    streams, guards = (5, "The error text went to another stream"), (5, "Each guard stands there")
-    both = Such(
-        "a text with 'one' and 'two' in it, and no &&",
-        lambda text: "one" in text and "two" in text and "&&" not in text,
+    streams, status = (3, "The error text goes to another stream"), (3, "How a command ended is a number")
+    waits, raw = (3, "Nobody types here"), (4, "Bytes that are no UTF-8")
+    yield gives("the output comes back, as a string", streams)((SUM, says("42", but=["tea"])), (TEA, says("tea")))
+    yield gives("what goes to stderr comes back too", streams)(
+        (f"{SUM} >&2", says("42", but=["18"])), (f"{SUM}; {OTHER} >&2", says("42", "18"))
     )
-    says_so, at_once = string_that("a string that says so"), string_that("a string, at once", lambda text: True)
-    yield holds("the output comes back, as text", streams)(each("echo hello"), text_with("hello"))
-    yield holds("a shell runs the command", streams)(each("echo one && echo two"), both)
-    yield holds("what goes to stderr comes back too", streams)(each("echo oops 1>&2"), text_with("oops"))
-    yield gives("an exit status that is not 0 is said", streams)((SILENT, text_with("1")), ("exit 42", text_with("42")))
-    yield holds("a command that does not exist gives a text and no exception", guards)(each("no_such_command"), says_so)
-    yield holds("a command that reads its input does not wait for it", guards)(each(READER), at_once)
+    yield gives("an exit status that is not 0 is said", status)(
+        ("exit $((6 * 7))", says("42")), ("exit $((2 * 9))", says("18", but=["42"])), ("test -f no.txt", says("1"))
+    )
+    yield gives("what a command said before it failed comes back too", streams)(
+        (f"{SUM}; exit 5", says("42", "5")), (f"{SUM}; {OTHER} >&2; exit 5", says("42", "18", "5"))
+    )
+    yield holds("a command that does not exist gives a string and no exception", status)(
+        each("no_such_command"), string_that("a string that says so")
+    )
+    yield gives("a command that reads its input does not wait for it", waits)((f"cat; {SUM}", says("42")))
+    yield gives("bytes that are no UTF-8 do no harm, and those that are come back as characters", raw)(
+        (r"printf 'caf\351 au lait'", says("caf", " au lait")), (r"printf 'Zo\303\253'", says("Zo\xeb"))
+    )
+
+
+TOO_LONG = f"{SUM}; sleep 1; {OTHER}"
+
+
+@exercise(
+    "my_bash(command, timeout=120), a function that runs a command line for at most so many seconds",
+    files={"notes.txt": "green tea\n"},
+    silence=True,
+    deadline=5.0,
+)
+def bash_tool():
+    place, line = (3, "`cwd` is where a command starts"), (4, "The status on a line of its own")
+    late, raises = (5, "What it has said until then"), (5, "An exception in a tool")
+
+    def elsewhere(yours, command):
+        """Called while the current folder is not the workspace, as in a notebook."""
+        here = os.getcwd()
+        os.chdir(tempfile.gettempdir())
+        try:
+            return yours(command)
+        finally:
+            os.chdir(here)
+
+    def soon(yours, command):
+        return yours(command, 0.3)
+
+    def patiently(yours, command):
+        """On a busy machine bash may need more time to begin."""
+        said = soon(yours, command)
+        return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 3"), 2)
+
+    def both_endings(yours, command):
+        return [ending.strip() for ending in (yours(SUM, 60), soon(yours, command))]
+
+    def on_its_own(text):
+        lines = [line.strip() for line in text.splitlines()]
+        return "42" in lines and any("5" in line for line in lines if line != "42")
+
+    yield gives("it says what the command said and how it ended, as before", line)((f"{SUM}; exit 5", says("42", "5")))
+    yield gives("the status stands on a line of its own", line)(
+        ("printf %s $((6 * 7)); exit 5", Such("'42' on one line, the status 5 on another", on_its_own))
+    )
+    yield gives("it runs in the workspace, wherever the notebook is", place)(
+        ("cat notes.txt", says("green tea")), run=elsewhere
+    )
+    yield gives("a command that takes too long is stopped, without an exception", raises)(
+        (TOO_LONG, says(but=["18"])), run=soon
+    )
+    yield gives("what it said until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
+    yield gives("and that it was stopped is said: it is no good end", late)(
+        (TOO_LONG, Such("two different endings", lambda said: said[0] != said[1])), run=both_endings
+    )
