@@ -1,19 +1,20 @@
-"""The four file tools. Each takes what a model sent and returns text for it, or raises ToolError.
+"""The four file tools. Each takes what a model sent and returns a string for it, or raises ToolError.
 
-They stay in the workspace (workspace.py). Left out: guessing. An edit that does not fit is refused, with a hint.
+Each is built in notebook 03 in a few lines, and reads here as it does there; what makes those lines hold stands in
+files/. They stay in the workspace (workspace.py). Left out: guessing. An edit that does not fit is refused, with a
+hint.
 """
 
 import contextlib
-import os
 
 from .calls.arguments import fit, utf8
 from .calls.results import ToolError
 from .files import patterns
-from .files.edits import MAX_EDITED_BYTES, edited, hint, refuse_mixture
-from .files.lines import part_shown, read_lines, refuse_binary, start_of, text_in
+from .files.edits import edited, hint, read_for_edit
+from .files.lines import part_shown, read_part, text_in
 from .files.names import quoted
 from .files.opening import locked, open_file, replace
-from .workspace import open_folder, opened_parent, parts_of
+from .workspace import open_folder, opened, opened_parent, parts_of
 
 MAX_SHOWN_BYTES = 50_000  # bytes of a file at once: about 12,000 tokens
 MAX_MATCHES = 500  # names of a glob
@@ -25,25 +26,16 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None, byt
     Lines are counted from 1 and end at newline characters, nowhere else. `byte_offset` is for what has no lines, or a
     very long one: the byte to start at. Bytes that are not UTF-8 are shown as \\xNN, with a warning.
     """
-    limit, line = _number("limit", limit, 1), _number("offset", offset, 0) or 1
+    limit, line = _number("limit", limit, 1), _number("offset", offset, 0)
     at_byte = _number("byte_offset", byte_offset, 0)
-    if offset is not None and at_byte is not None:
+    if line is not None and at_byte is not None:
         raise ToolError("offset is a line and byte_offset a byte to start at; give one of them")
-    with opened_parent(path) as (folder, name), open(open_file(folder, name, path), "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if at_byte and at_byte >= size > 0:
-            raise ToolError(f"byte_offset {at_byte} is past the end: {path!r} has {size} bytes")
-        start = at_byte if at_byte is not None else start_of(line, file, path, size)
-        raw = read_lines(file, start, limit, MAX_SHOWN_BYTES) if size else b""
-    refuse_binary(raw, start, path, size)
-    if at_byte is None and start + len(raw) < size:
-        raw = raw[: raw.rfind(b"\n") + 1] or raw  # whole lines, if there is a whole one
-    text, used, notes = text_in(raw, at_end=start + len(raw) >= size)
-    if not size:
-        notes.append("the file is empty")
-    elif start or used < size:
-        notes.append(part_shown(raw[:used], start, size, line if at_byte is None else None))
-    return _with_notes(text if start else text.removeprefix("\ufeff"), notes)  # the byte order mark is no text
+    with opened(path) as file:
+        raw, start, size = read_part(file, path, limit, line or 1, at_byte, MAX_SHOWN_BYTES)
+    text, used, notes = text_in(raw, start, size)
+    if start or used < size:
+        notes.append(part_shown(raw[:used], start, size, None if at_byte is not None else line or 1))
+    return _with_notes(text, notes)
 
 
 def run_write(path: str, content: str) -> str:
@@ -66,27 +58,21 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
     if not old or old == new:
         raise ToolError("old_text is empty" if not old else "old_text and new_text are the same: nothing to change")
     with opened_parent(path) as (folder, name), locked(folder):
-        with open(open_file(folder, name, path), "rb") as file:
-            seen = os.fstat(file.fileno())
-            if seen.st_size > MAX_EDITED_BYTES:
-                raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
-            raw = file.read()
-        refuse_binary(raw, 0, path, seen.st_size)
-        refuse_mixture(raw, new, path)
+        raw, seen = read_for_edit(open_file(folder, name, path), new, path)
         count, lines, result = edited(raw, old, new, replace_all)
         notes = replace(folder, name, result, path, seen) if result != raw else []
     # What is said takes its time too, and no other edit has to wait for it.
     first = ", ".join(map(str, lines)) + ", ..." * (count > len(lines))
-    where = f"{count} place{'s' * (count > 1)} (line {first})"
+    places = f"{count} place{'s' * (count > 1)} (line {first})"
     if not count:
         raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
     if count > 1 and not replace_all:
         raise ToolError(
-            f"old_text is in {path!r} at {where}; add text around it until it is unique, or use replace_all"
+            f"old_text is in {path!r} at {places}; add text around it to make it unique, or use replace_all"
         )
     if result == raw:
         raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
-    return _with_notes(f"Edited {path}: {where}", notes)
+    return _with_notes(f"Edited {path}: {places}", notes)
 
 
 def run_glob(pattern: str) -> str:

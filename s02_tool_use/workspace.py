@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from .calls.results import ToolError
 from .files.names import ON_WINDOWS, checked, meant, steps
-from .files.opening import enter, leaving, look, refusal
+from .files.opening import enter, leaving, look, open_file, refusal
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
 
@@ -131,6 +131,13 @@ def opened_parent(p: str | bytes | os.PathLike[str], create: bool = False) -> It
             yield (None, os.path.join(folder, name)) if ON_WINDOWS else (folder, name)
     except OSError as error:
         raise refusal(error, p) from None
+
+
+@contextlib.contextmanager
+def opened(p: str | bytes | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open the file at `p` to read its bytes; errors of the system come out as ToolErrors."""
+    with opened_parent(p) as (folder, name), open(open_file(folder, name, p), "rb", buffering=0) as file:
+        yield file
 
 
 def open_folder(parts: Iterable[str], create: bool = False) -> Any:

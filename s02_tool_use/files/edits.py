@@ -7,10 +7,12 @@ Left out: fuzzy matching. It would change what the model did not name.
 import codecs
 import difflib
 import heapq
+import os
 import unicodedata
 from itertools import accumulate, pairwise
 
 from ..calls.results import ToolError
+from .lines import refuse_binary
 
 PIECE_BYTES = 1 << 20
 MAX_EDITED_BYTES = 200_000_000  # bytes, before and after: an edit holds the file in memory up to four times
@@ -21,6 +23,18 @@ MAX_MIXED = 1_000_000  # places in a file with both kinds of line end, where eac
 # A hint looks at this much of the file, and compares in full only the lines that a quick look finds alike.
 HINT_BYTES, HINT_LINES, HINT_CHARACTERS, HINT_CANDIDATES = 500_000, 5000, 200, 10
 ALIKE = 0.6  # as difflib.get_close_matches: 1 is the same, 0 has nothing in common
+
+
+def read_for_edit(descriptor: int, new: bytes, path: str) -> tuple[bytes, os.stat_result]:
+    """(the bytes of an open file, what it was then), if `new` can be put into it; else ToolError."""
+    with open(descriptor, "rb") as file:
+        seen = os.fstat(file.fileno())
+        if seen.st_size > MAX_EDITED_BYTES:
+            raise ToolError(f"{path!r} has {seen.st_size} bytes, too many to edit here; use bash, for example sed")
+        raw = file.read()
+    refuse_binary(raw, 0, path, seen.st_size)
+    refuse_mixture(raw, new, path)
+    return raw, seen
 
 
 def refuse_mixture(raw, new, path):

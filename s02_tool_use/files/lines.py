@@ -1,6 +1,7 @@
 """Lines of a file that may have gigabytes: where one begins, a few of them, how bytes are shown that are no text."""
 
 import codecs
+import os
 import re
 from itertools import islice
 
@@ -16,6 +17,24 @@ def refuse_binary(raw, start, path, size):
         raise ToolError(f"{path!r} is UTF-16 text; convert it with bash first: iconv -f UTF-16 -t UTF-8")
     if b"\0" in raw:
         raise ToolError(f"{path!r} is not text but binary, {size} bytes; look at it with bash: file, xxd, strings")
+
+
+def read_part(file, path, limit, line, at_byte, most) -> tuple[bytes, int, int]:
+    """(some bytes of a text file, the byte at which they start, its size): `limit` lines, and `most` bytes.
+
+    They start at byte `at_byte`, or at line number `line` if that is None.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if not size:
+        return b"", 0, 0
+    if at_byte and at_byte >= size:
+        raise ToolError(f"byte_offset {at_byte} is past the end: {path!r} has {size} bytes")
+    start = at_byte if at_byte is not None else start_of(line, file, path, size)
+    raw = read_lines(file, start, limit, most)
+    refuse_binary(raw, start, path, size)
+    if at_byte is None and start + len(raw) < size:
+        raw = raw[: raw.rfind(b"\n") + 1] or raw  # whole lines, if there is a whole one
+    return raw, start, size
 
 
 def start_of(line, file, path, size) -> int:
@@ -48,9 +67,12 @@ def _after_newlines(raw, count):
     return next(islice(re.finditer(b"\n", raw), count - 1, None)).end() if raw.count(b"\n") >= count else 0
 
 
-def text_in(raw, at_end) -> tuple[str, int, list[str]]:
-    """(text, bytes used, notes); a character that the cut went through is left for the next read."""
-    notes = []
+def text_in(raw, start, size) -> tuple[str, int, list[str]]:
+    """(text, bytes used, notes) of the bytes from `start` on in a file of `size`.
+
+    A character that the cut went through is left for the next read; a byte order mark is no text.
+    """
+    notes, at_end = [], start + len(raw) >= size
     try:
         text, used = codecs.utf_8_decode(raw, "strict", at_end)
     except UnicodeDecodeError:
@@ -59,7 +81,9 @@ def text_in(raw, at_end) -> tuple[str, int, list[str]]:
     if "\x1b" in text or "\x9b" in text:  # would command the terminal that prints the result
         text = text.replace("\x1b", "\\x1b").replace("\x9b", "\\x9b")
         notes.append("escape characters are shown as \\x1b")
-    return text, used, notes
+    if not size:
+        notes.append("the file is empty")
+    return text if start else text.removeprefix("\ufeff"), used, notes
 
 
 def part_shown(raw, start, size, line) -> str:

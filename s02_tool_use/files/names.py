@@ -45,7 +45,7 @@ def checked(p) -> str:
         name = os.fsdecode(p)
         raw = os.fsencode(name)
     except (TypeError, UnicodeError):
-        raise ToolError(f"{p!r} cannot be a path on this machine; give the path as plain text") from None
+        raise ToolError(f"{p!r} cannot be a path on this machine; give the path as a string") from None
     if not raw or b"\0" in raw:
         raise ToolError(f"the path {name!r} is empty or holds a NUL; give a path relative to the workspace")
     if len(raw) > MAX_PATH_BYTES or max(map(len, raw.split(b"/"))) > MAX_NAME_BYTES:

@@ -30,7 +30,7 @@ def find(pattern: str, parts_of: Callable, open_folder: Callable) -> tuple[list[
     `parts_of(text)` gives the way from the workspace to a folder, or refuses it; `open_folder(parts)` opens it.
     """
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
-        raise ToolError(f"pattern must be text of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
+        raise ToolError(f"pattern must be a string of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
     last_parts: dict[tuple[tuple, tuple, bool], list[str]] = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
         base, middle, last = _split(alternative)

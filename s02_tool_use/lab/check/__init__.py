@@ -13,7 +13,7 @@ from . import record as _record
 NOTEBOOKS = {
     "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash", "bash_tool"]),
     "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
-    "03": ("files", ["read", "write", "edit"]),
+    "03": ("files", ["write", "read", "edit", "names"]),
     "04": ("paths", ["inside", "safe_path", "glob"]),
     "05": ("histories", ["results_first", "merge", "orphans"]),
     "06": ("loops", ["usage", "loop", "approve"]),

@@ -1,6 +1,7 @@
 """Draws what the course is about: a conversation, and what changed in it. What moves is in widgets/."""
 
 import difflib
+import functools
 from typing import Any
 
 from .. import conversation
@@ -9,6 +10,7 @@ from .page import Page, badge, bar, code, escape
 from .source import code_of
 
 CONTEXT = 3  # lines around a change
+ALIKE = 0.6  # of two lines of code: then they stand beside each other; 1 is the same
 
 
 def show_messages(messages: Any) -> Page:
@@ -82,9 +84,10 @@ def _refusal(problem):
 def show_diff(before: object, after: object) -> Page:
     """Draw what changed from one string, function or history to another, and what the API says to each history.
 
-    Of functions the code is compared; what their docstrings say is left out.
+    Of functions the code is compared, and lines that are alike stand beside each other; docstrings are left out.
     """
-    if callable(before) and callable(after):
+    code = callable(before) and callable(after)
+    if code:
         before, after = code_of(before), code_of(after)
     if isinstance(before, str) and isinstance(after, str):
         old, new, verdicts = before.splitlines(), after.splitlines(), []
@@ -93,7 +96,7 @@ def show_diff(before: object, after: object) -> Page:
         labels = rows.labels_of(one["messages"], two["messages"])
         old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
         verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
-    text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new)] or ["No difference."]
+    text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new, code)] or ["No difference."]
     html = "".join(map(_changed_line, text))
     drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{html}</div>'
     for name, problem in verdicts:
@@ -103,7 +106,7 @@ def show_diff(before: object, after: object) -> Page:
     return Page("\n".join(text), drawn)
 
 
-def _changes(old, new):
+def _changes(old, new, code):
     """(mark, line) for each line that changed, with CONTEXT lines around it; marks are "-", "+" and " "."""
     groups = list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT))
     if groups:
@@ -115,9 +118,29 @@ def _changes(old, new):
         if same := group[0][1] - seen:
             yield " ", f"... {rows.many(same, 'line')} as before"
         for tag, start, end, new_start, new_end in group:
-            yield from [(" " if tag == "equal" else "-", line) for line in old[start:end]]
-            yield from [("+", line) for line in new[new_start:new_end] if tag != "equal"]
+            if tag == "equal":
+                yield from [(" ", line) for line in old[start:end]]
+            else:
+                yield from _change(old[start:end], new[new_start:new_end], code)
         seen = group[-1][2]
+
+
+def _change(old, new, code):
+    """One change: what went, then what came. Of code in steps, around the two lines that are most alike."""
+    pairs = [(_ratio(one, other), i, j) for i, one in enumerate(old) for j, other in enumerate(new)] if code else []
+    alike, i, j = max(pairs, key=lambda pair: pair[0], default=(0, 0, 0))
+    if alike < ALIKE:
+        yield from [("-", line) for line in old]
+        yield from [("+", line) for line in new]
+    else:
+        yield from _change(old[:i], new[:j], code)
+        yield from [("-", old[i]), ("+", new[j])]
+        yield from _change(old[i + 1 :], new[j + 1 :], code)
+
+
+@functools.lru_cache(10_000)
+def _ratio(one, other):
+    return difflib.SequenceMatcher(None, one.strip(), other.strip(), autojunk=False).ratio()
 
 
 def _changed_line(line):

@@ -1,123 +1,194 @@
 """The checks of 03: right answers pass, plausible wrong ones fail at the sentence that fits, a stub says "not yet"."""
 
+import fnmatch
+import glob
+import itertools
 import os
 import re
 import tempfile
+from pathlib import Path
 
 from answers import not_yet, right, wrong
 
-from s02_tool_use import ToolError, run_edit, run_read, run_write
+from s02_tool_use import ToolError, run_edit, run_glob, run_read, run_write, workdir
+from s02_tool_use.lab import check
+
+
+def where(path):
+    """As on the page."""
+    return workdir() / path
+
 
 # ---- read
 
 
-def read_by_split(text, limit=None):
-    lines = text.removesuffix("\n").split("\n")
-    if limit is None or limit >= len(lines):
-        return text
-    return "\n".join(lines[:limit]) + f"\n[{len(lines) - limit} more lines]"
+def read_by_islice(path, limit=None):
+    with where(path).open("rb") as file:
+        raw = b"".join(itertools.islice(file, limit))
+        left = sum(1 for line in file)
+    text = raw.decode("utf-8", errors="backslashreplace")
+    if left:
+        text += f"[{left} more lines]"
+    return text
 
 
-def read_by_regex(text, limit=None):
-    lines = re.findall(r"[^\n]*\n|[^\n]+\Z", text)
+def read_by_a_loop(path, limit=None):
     if limit is not None and limit < 1:
         raise ValueError("limit must be 1 or more")
-    rest = len(lines[limit:]) if limit is not None else 0
-    return "".join(lines[:limit]) + (f"\n... {rest} lines left out of {len(lines)}\n" if rest else "")
+    shown, total = [], 0
+    with open(where(path), encoding="utf-8", errors="replace", newline="\n") as file:
+        for line in file:
+            total += 1
+            if limit is None or total <= limit:
+                shown.append(line)
+    rest = total - len(shown)
+    return "".join(shown) + (f"\n... {rest} lines left out of {total}\n" if rest else "")
 
 
-def read_by_counting(text, limit=None):
-    total = text.count("\n") + (not text.endswith("\n"))
-    if limit is None or total <= limit:
-        return text.rstrip("\n") if not text.endswith("\n\n") else text
-    end = -1
-    for _ in range(limit):
-        end = text.index("\n", end + 1)
-    return text[: end + 1] + f"({total - limit} lines follow)"
+def read_by_readline(path, limit=None):
+    with open(where(path), "rb") as file:
+        lines = []
+        while limit is None or len(lines) < limit:
+            line = file.readline()
+            if not line:
+                break
+            lines.append(line.decode("latin-1" if limit is None and b"\xe9" in line else "utf-8").removesuffix("\n"))
+        left = 0
+        while file.readline():
+            left += 1
+    return "\n".join([*lines, *([f"({left} lines follow)"] if left else [])])
 
 
-def read_original(text, limit=None):
-    lines = text.splitlines()
+def read_says_the_bytes(path, limit=None):
+    with open(path, "rb") as file:
+        raw = b"".join(itertools.islice(file, limit))
+        size = file.seek(0, 2)
+    text = raw.decode(errors="ignore")
+    return text if len(raw) == size else f"{text}[{len(raw)} of {size} bytes]"
+
+
+def read_original(path, limit=None):
+    lines = where(path).read_text().splitlines()
     if limit and limit < len(lines):
         lines = lines[:limit]
     return "\n".join(lines)[:50000]
 
 
-def read_splitlines(text, limit=None):
+def reading(view, memory=False):
+    """A read that holds the whole file in memory, and shows what `view(text, limit)` makes of it."""
+
+    def read(path, limit=None):
+        if not memory and where(path).stat().st_size > 100_000:  # else that would be the first fault of each
+            return read_by_islice(path, limit)
+        return view(where(path).read_bytes().decode("utf-8", "backslashreplace"), limit)
+
+    return read
+
+
+def cut(lines, limit, note):
+    return "\n".join([*lines[:limit], note])
+
+
+def view_by_split(text, limit):
+    lines = text.removesuffix("\n").split("\n")
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
+
+
+def view_splitlines(text, limit):
     lines = text.splitlines()
-    if limit is None or limit >= len(lines):
-        return text
-    return "\n".join(lines[:limit]) + f"\n[{len(lines) - limit} more lines]"
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
 
 
-def read_one_too_many(text, limit=None):
+def view_one_too_many(text, limit):
     lines = text.split("\n")
-    if limit is None or limit >= len(lines):
-        return text
-    return "\n".join(lines[:limit]) + f"\n[{len(lines) - limit} more lines]"
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
 
 
-def read_limit_or_all(text, limit=None):
+def view_limit_or_all(text, limit):
+    return view_by_split(text, limit or None)
+
+
+def view_says_truncated(text, limit):
     lines = text.removesuffix("\n").split("\n")
-    limit = limit or len(lines)
-    rest = len(lines) - limit
-    return "\n".join(lines[:limit]) + (f"\n[{rest} more lines]" if rest > 0 else "")
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, "[truncated]")
 
 
-def read_says_truncated(text, limit=None):
+def view_says_the_total(text, limit):
     lines = text.removesuffix("\n").split("\n")
-    if limit is None or limit >= len(lines):
-        return text
-    return "\n".join([*lines[:limit], "[truncated]"])
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines)} lines in all]")
 
 
-def read_says_the_total(text, limit=None):
+def view_says_zero(text, limit):
     lines = text.removesuffix("\n").split("\n")
-    if limit is None or limit >= len(lines):
-        return text
-    return "\n".join([*lines[:limit], f"[{len(lines)} lines in all]"])
+    return text if limit is None or limit > len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
 
 
-def read_says_zero(text, limit=None):
-    lines = text.removesuffix("\n").split("\n")
-    if limit is None or limit > len(lines):
-        return text
-    return "\n".join([*lines[:limit], f"[{len(lines) - limit} more lines]"])
-
-
-def read_says_it_always(text, limit=None):
+def view_says_it_always(text, limit):
     lines = text.removesuffix("\n").split("\n")
     limit = len(lines) if limit is None else limit
-    return "\n".join([*lines[:limit], f"[{max(len(lines) - limit, 0)} more lines]"])
+    return cut(lines, limit, f"[{max(len(lines) - limit, 0)} more lines]")
 
 
-def read_strips_the_end(text, limit=None):
+def view_strips_the_end(text, limit):
     lines = text.strip().split("\n")
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
+
+
+def view_without_empty_lines(text, limit):
+    lines = [line for line in text.split("\n") if line.strip()]
+    return text if limit is None or limit >= len(lines) else cut(lines, limit, f"[{len(lines) - limit} more lines]")
+
+
+def view_drops_empty_lines_when_it_cuts(text, limit):
+    lines = text.removesuffix("\n").split("\n")
     if limit is None or limit >= len(lines):
         return text
-    return "\n".join(lines[:limit]) + f"\n[{len(lines) - limit} more lines]"
+    return cut([line for line in lines[:limit] if line], limit, f"[{len(lines) - limit} more lines]")
 
 
-def read_as_a_list(text, limit=None):
-    lines = text.removesuffix("\n").split("\n")
-    return lines[:limit] + ([f"[{len(lines) - limit} more lines]"] if limit and limit < len(lines) else [])
+def view_as_a_list(text, limit):
+    return view_by_split(text, limit).split("\n")
 
 
-def read_first_word(text, limit=None):
-    return read_by_split(" ".join(text.split()), limit)
+def view_first_word(text, limit):
+    return view_by_split(" ".join(text.split()), limit)
 
 
-def read_note_on_the_same_line(text, limit=None):
+def view_note_on_the_same_line(text, limit):
     lines = text.removesuffix("\n").split("\n")
     if limit is None or limit >= len(lines):
         return text
     return "\n".join(lines[:limit]) + f" [{len(lines) - limit} more lines]"
 
 
+def read_prints(path, limit=None):
+    print(read_by_islice(path, limit))
+
+
+def read_another_file(path, limit=None):
+    return read_by_islice("big.log" if where("big.log").exists() else "teas.txt", limit)
+
+
+def read_strict(path, limit=None):
+    with where(path).open(encoding="utf-8", newline="\n") as file:
+        text = "".join(itertools.islice(file, limit))
+        left = sum(1 for line in file)
+    return text + f"[{left} more lines]" if left else text
+
+
+def read_counts_with_readlines(path, limit=None):
+    with where(path).open("rb") as file:
+        raw = b"".join(itertools.islice(file, limit))
+        left = len(file.readlines())
+    text = raw.decode("utf-8", errors="backslashreplace")
+    return text + f"[{left} more lines]" if left else text
+
+
 # ---- write
 
 
 def write_encode_first(path, content):
+    path = where(path)
     data = content.encode("utf-8")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -125,6 +196,7 @@ def write_encode_first(path, content):
 
 
 def write_swap(path, content):
+    path = where(path)
     os.makedirs(path.parent, exist_ok=True)
     try:
         data = bytes(content, "utf8")
@@ -137,6 +209,7 @@ def write_swap(path, content):
 
 
 def write_and_put_back(path, content):
+    path = where(path)
     before = path.read_bytes() if path.exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -152,6 +225,7 @@ def write_and_put_back(path, content):
 
 
 def write_puts_back_only_what_was_there(path, content):
+    path = where(path)
     before = path.read_bytes() if path.exists() else b""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -162,17 +236,20 @@ def write_puts_back_only_what_was_there(path, content):
 
 
 def write_original(path, content):
+    path = where(path)
     path.write_text(content)
     return f"Wrote {len(content)} bytes to {path}"
 
 
 def write_makes_folders_only(path, content):
+    path = where(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
     return f"Wrote {len(content.encode('utf-8'))} bytes"
 
 
 def write_true_bytes(path, content):
+    path = where(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(content)
@@ -180,6 +257,7 @@ def write_true_bytes(path, content):
 
 
 def write_replaces_what_cannot_be(path, content):
+    path = where(path)
     data = content.encode("utf-8", errors="replace")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -194,12 +272,14 @@ def write_swallows(path, content):
 
 
 def write_returns_a_number(path, content):
+    path = where(path)
     data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.write_bytes(data)
 
 
 def write_utf_16(path, content):
+    path = where(path)
     data = content.encode("utf-16")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
@@ -207,6 +287,7 @@ def write_utf_16(path, content):
 
 
 def write_appends(path, content):
+    path = where(path)
     data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -215,6 +296,7 @@ def write_appends(path, content):
 
 
 def write_over(path, content):
+    path = where(path)
     data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if path.exists() else "wb") as file:
@@ -223,6 +305,7 @@ def write_over(path, content):
 
 
 def write_one_folder(path, content):
+    path = where(path)
     data = content.encode()
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
@@ -230,6 +313,7 @@ def write_one_folder(path, content):
 
 
 def write_leaves_a_draft(path, content):
+    path = where(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
     draft.write_text(content, encoding="utf-8", newline="") if os.name == "nt" else draft.write_bytes(b"")
@@ -240,18 +324,72 @@ def write_leaves_a_draft(path, content):
 
 
 def write_says_nothing(path, content):
+    path = where(path)
     data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 
 
 def write_backup_stays(path, content):
+    path = where(path)
     if path.exists():
         path.rename(path.with_suffix(".bak"))
     return write_encode_first(path, content)
 
 
 # ---- edit
+
+
+def in_text(change):
+    """An edit of a file from one of its text, which loses nothing on the way."""
+
+    def edit(path, old_text, new_text):
+        text = where(path).read_bytes().decode("utf-8", "surrogateescape")
+        result = change(text, old_text, new_text)
+        if isinstance(result, str):
+            where(path).write_bytes(result.encode("utf-8", "surrogateescape"))
+            return f"Edited {path}"
+        return result
+
+    return edit
+
+
+def edit_bytes(path, old_text, new_text):
+    old, new = old_text.encode(), new_text.encode()
+    raw = where(path).read_bytes()
+    first = raw.find(old)
+    if not old or first < 0:
+        raise ValueError(f"old_text was not found in {path!r}")
+    if raw.find(old, first + 1) >= 0:
+        raise ValueError(f"old_text is in {path!r} more than once")
+    where(path).write_bytes(raw.replace(old, new))
+    return f"Edited {path}"
+
+
+def edit_writes_before_it_checks(path, old_text, new_text):
+    raw = where(path).read_bytes()
+    where(path).write_bytes(raw.replace(old_text.encode(), new_text.encode(), 1))
+    return edit_by_find(raw.decode("latin-1"), old_text, new_text) and f"Edited {path}"
+
+
+def edit_read_text(path, old_text, new_text):
+    text = where(path).read_text(encoding="utf-8")
+    where(path).write_text(edit_by_find(text, old_text, new_text), encoding="utf-8")
+    return "Edited"
+
+
+def edit_utf8_only(path, old_text, new_text):
+    text = where(path).read_bytes().decode()
+    where(path).write_bytes(edit_by_find(text, old_text, new_text).encode())
+    return "Edited"
+
+
+def edit_returns_the_text(path, old_text, new_text):
+    return edit_by_find(where(path).read_bytes().decode("latin-1"), old_text, new_text)
+
+
+def edit_says_nothing(path, old_text, new_text):
+    edit_bytes(path, old_text, new_text)
 
 
 def edit_by_find(text, old, new):
@@ -372,44 +510,101 @@ def edit_forgets_return(text, old, new):
         text = text.replace(old, new)
 
 
-def edit_with_the_package(text, old, new):
-    run_write("text.txt", text)
-    run_edit("text.txt", old, new)
-    return run_read("text.txt")
+# ---- glob
+
+
+def names_by_glob(pattern):
+    names = glob.glob(pattern, root_dir=workdir(), recursive=True)
+    return "\n".join(sorted(Path(name).as_posix() for name in names)) or f"No matches for {pattern}"
+
+
+def names_by_path(pattern):
+    root = workdir()
+    found = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file())
+    if not found:
+        return "(nothing matches)"
+    return "\n".join(found)
+
+
+def names_by_walk(pattern):
+    regex = fnmatch.translate(pattern.replace("**/", "\0")).replace(".*", "[^/]*")
+    regex = regex.replace(re.escape("\0"), "(?:.*/)?").replace("\0", "(?:.*/)?")
+    names = []
+    for folder, _, files in os.walk(workdir()):
+        names += [Path(folder, file).relative_to(workdir()).as_posix() for file in files]
+    return "\n".join(sorted(name for name in names if re.match(regex, name))) or "No file has such a name."
+
+
+def names_first_500(pattern):
+    names = names_by_glob(pattern).split("\n")
+    return "\n".join(names[:500]) + (f"\n[500 of {len(names)}]" if len(names) > 500 else "")
+
+
+def names_original(pattern):
+    return "\n".join(glob.glob(pattern, root_dir=workdir()))
+
+
+def names_not_recursive(pattern):
+    return "\n".join(sorted(glob.glob(pattern, root_dir=workdir()))) or "No matches"
+
+
+def names_backwards(pattern):
+    return "\n".join(names_by_glob(pattern).split("\n")[::-1])
+
+
+def names_stop_at_500(pattern):
+    return "\n".join(names_by_glob(pattern).split("\n")[:500])
+
+
+def names_say_nothing(pattern):
+    return "\n".join(sorted(glob.glob(pattern, root_dir=workdir(), recursive=True)))
+
+
+def names_as_a_list(pattern):
+    return names_by_glob(pattern).split("\n")
+
+
+def names_absolute(pattern):
+    return "\n".join(sorted(glob.glob(str(workdir() / pattern), recursive=True))) or "No matches"
+
+
+def names_without_folders(pattern):
+    names = glob.glob(pattern, root_dir=workdir(), recursive=True)
+    return "\n".join(sorted(os.path.basename(name) for name in names)) or "No matches"
+
+
+def names_with_commas(pattern):
+    return names_by_glob(pattern).replace("\n", ", ")
+
+
+def names_rglob(pattern):
+    root = workdir()
+    return "\n".join(sorted(path.relative_to(root).as_posix() for path in root.rglob(pattern))) or "No matches"
+
+
+def names_raise(pattern):
+    names = names_by_glob(pattern)
+    if names.startswith("No matches"):
+        raise ValueError(names)
+    return names
 
 
 RIGHT_ANSWERS = {
-    "read": [read_by_split, read_by_regex, read_by_counting],
     "write": [write_encode_first, write_swap, write_and_put_back, run_write],
-    "edit": [edit_by_find, edit_by_places, edit_by_lookahead, edit_with_index, edit_with_the_package],
+    "read": [read_by_islice, read_by_a_loop, read_by_readline, read_says_the_bytes, run_read],
+    "edit": [edit_bytes, *map(in_text, (edit_by_find, edit_by_places, edit_by_lookahead, edit_with_index)), run_edit],
+    "names": [names_by_glob, names_by_path, names_by_walk, names_first_500, run_glob],
 }
 
 # A wrong answer, and a part of the sentence that must be the first to fail.
 WRONG_ANSWERS = {
-    "read": [
-        (read_original, "says how many"),
-        (read_splitlines, "only a newline"),
-        (read_one_too_many, "says how many"),
-        (read_limit_or_all, "a limit of 0"),
-        (read_says_truncated, "says how many"),
-        (read_says_the_total, "says how many"),
-        (read_says_zero, "nothing is added"),
-        (read_says_it_always, "all of the text"),
-        (read_strips_the_end, "empty lines count"),
-        (read_as_a_list, "all of the text"),
-        (read_first_word, "all of the text"),
-        (read_note_on_the_same_line, "with a limit"),
-        (lambda text, limit: text, "with a limit"),
-        (lambda text, limit: text[:limit], "with a limit"),
-        (lambda text: text, "all of the text"),
-    ],
     "write": [
         (write_puts_back_only_what_was_there, "makes no new one"),
         (write_original, "how many bytes"),
         (write_makes_folders_only, "leaves the old file"),
         (write_true_bytes, "leaves the old file"),
-        (write_replaces_what_cannot_be, "half of a character"),
-        (write_swallows, "half of a character"),
+        (write_replaces_what_cannot_be, "a lone surrogate"),
+        (write_swallows, "a lone surrogate"),
         (write_returns_a_number, "how many bytes"),
         (write_utf_16, "in UTF-8"),
         (write_appends, "in UTF-8"),
@@ -419,24 +614,71 @@ WRONG_ANSWERS = {
         (write_says_nothing, "how many bytes"),
         (write_backup_stays, "leaves the old file"),
         (lambda path, content: f"Wrote {len(content.encode())} bytes", "in UTF-8"),
+        (lambda path, content: "Wrote 7 bytes", "in UTF-8"),
+    ],
+    "read": [
+        (read_original, "says how many"),
+        (reading(view_splitlines), "only a newline"),
+        (reading(view_one_too_many), "says how many"),
+        (reading(view_limit_or_all), "a limit of 0"),
+        (reading(view_says_truncated), "says how many"),
+        (reading(view_says_the_total), "says how many"),
+        (reading(view_says_zero), "nothing is added"),
+        (reading(view_says_it_always), "the whole text"),
+        (reading(view_strips_the_end), "at the end too"),
+        (reading(view_without_empty_lines), "an empty line is a line"),
+        (reading(view_drops_empty_lines_when_it_cuts), "an empty line is a line"),
+        (reading(view_as_a_list), "the whole text"),
+        (reading(view_first_word), "the whole text"),
+        (reading(view_note_on_the_same_line), "with a limit"),
+        (reading(lambda text, limit: text), "with a limit"),
+        (reading(lambda text, limit: text[:limit]), "with a limit"),
+        (reading(view_by_split, memory=True), "not held in memory"),
+        (read_counts_with_readlines, "not held in memory"),
+        (read_strict, "not UTF-8"),
+        (read_prints, "the whole text"),
+        (read_another_file, "not UTF-8"),
+        (lambda path, limit=None: "Assam\n", "the whole text"),
+        (lambda path: read_by_islice(path), "with a limit"),
     ],
     "edit": [
-        (edit_original, "not there is a ValueError"),
-        (edit_first_only, "an empty old"),
-        (edit_count, "an empty old"),
-        (edit_count_no_empty, "overlap"),
-        (edit_all, "there twice"),
-        (edit_regex, "plain text"),
-        (edit_regex_escaped, "plain text"),
-        (edit_by_lines, "the one place"),
-        (edit_in_text_mode, "blanks and line ends"),
-        (edit_stripped, "the one place"),
-        (edit_refuses_deleting, "an empty new"),
-        (edit_asserts, "not there is a ValueError"),
-        (edit_returns_the_error, "not there is a ValueError"),
-        (edit_returns_text_unchanged, "not there is a ValueError"),
-        (edit_forgets_return, "the one place"),
-        (lambda text, old, new: text.replace(old, new), "not there is a ValueError"),
+        (in_text(edit_original), "not there is a ValueError"),
+        (in_text(edit_first_only), "an empty old"),
+        (in_text(edit_count), "an empty old"),
+        (in_text(edit_count_no_empty), "overlap"),
+        (in_text(edit_all), "there twice"),
+        (in_text(edit_regex), "no patterns"),
+        (in_text(edit_regex_escaped), "no patterns"),
+        (in_text(edit_by_lines), "the one place"),
+        (in_text(edit_in_text_mode), "all else stays"),
+        (in_text(edit_stripped), "the one place"),
+        (in_text(edit_refuses_deleting), "an empty new"),
+        (in_text(edit_asserts), "not there is a ValueError"),
+        (in_text(edit_returns_the_error), "not there is a ValueError"),
+        (in_text(edit_returns_text_unchanged), "not there is a ValueError"),
+        (in_text(edit_forgets_return), "the one place"),
+        (in_text(lambda text, old, new: text.replace(old, new)), "not there is a ValueError"),
+        (edit_writes_before_it_checks, "an empty old"),
+        (edit_read_text, "all else stays"),
+        (edit_utf8_only, "all else stays"),
+        (edit_returns_the_text, "the one place"),
+        (edit_says_nothing, "comes back as a string"),
+        (lambda path, old, new: f"Edited {path}", "the one place"),
+    ],
+    "names": [
+        (names_original, "sorted"),
+        (names_not_recursive, "** is any number"),
+        (names_backwards, "sorted"),
+        (names_stop_at_500, "all names come"),
+        (names_say_nothing, "nothing matches is said"),
+        (names_as_a_list, "sorted"),
+        (names_absolute, "sorted"),
+        (names_without_folders, "folders in the pattern"),
+        (names_with_commas, "sorted"),
+        (names_rglob, "sorted"),
+        (names_raise, "nothing matches is said"),
+        (lambda pattern: "orders.py\nreport.py", "sorted"),
+        (lambda pattern: "", "sorted"),
     ],
 }
 
@@ -444,3 +686,8 @@ WRONG_ANSWERS = {
 test_a_right_answer_passes_twice = right(RIGHT_ANSWERS)
 test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = wrong(WRONG_ANSWERS)
 test_a_stub_says_not_yet = not_yet(RIGHT_ANSWERS)
+
+
+def test_a_verdict_shows_the_file_that_it_is_about():
+    (line,) = [line for line in check.edit(edit_read_text).lines if line.details]
+    assert dict(line.details)["input"] == "edit_read_text('f.txt' (which holds b'one\\r\\ntwo\\r\\n'), 'two', '2')"

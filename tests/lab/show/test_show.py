@@ -342,16 +342,41 @@ def plus_two(n):
 def test_a_difference_of_functions_is_one_of_their_code_without_docstrings():
     assert repr(show.show_diff(plus_one, plus_two)).split("\n") == [
         "- def plus_one(n):",
-        "-     return n + 1",
         "+ def plus_two(n):",
         "+",
         "+     def inner():",
         '+         """Nothing."""',
         "+",
         "+     # a comment stays",
+        "-     return n + 1",
         "+     return n + 2",
     ]
     assert repr(show.show_diff(plus_one, plus_one)) == "No difference."
+
+
+def half(number):
+    result = number / 2
+    return result + 0
+
+
+def rounded_half(number: float) -> float:
+    if number < 0:
+        number = -number
+    result = round(number / 2)
+    return result + 0.0
+
+
+def test_lines_of_code_that_are_alike_stand_beside_each_other():
+    assert repr(show.show_diff(half, rounded_half)).split("\n") == [
+        "- def half(number):",
+        "+ def rounded_half(number: float) -> float:",
+        "+     if number < 0:",
+        "+         number = -number",
+        "-     result = number / 2",
+        "+     result = round(number / 2)",
+        "-     return result + 0",
+        "+     return result + 0.0",
+    ]
 
 
 def test_a_function_without_source_has_no_difference_to_show():
