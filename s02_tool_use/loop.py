@@ -72,34 +72,28 @@ def agent_steps(
     `messages` grows in place. Whatever ends the loop (an error, Stop, closing the generator), each call has its answer.
     """
     for _ in range(max_turns):
-        request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": schemas_of(tools), **options}
-        moved: list = []  # system messages, where the model takes none in the list
-        takes = takes_system_messages(model)
-        request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)
-        if moved:
-            request["system"] = [*blocks_of(request["system"] or []), *moved]
+        request = _request(model, messages, tools, options)
         yield Step("request", request)
         reply = yield from _reply(client, request, stream)
-
         turn, results = _plain(reply), []
         if turn["content"]:  # an empty turn would be refused
             messages.append(turn)
         try:
             yield Step("reply", reply)
-            for block in _calls(turn):
+            for call in _calls(turn):
                 if reply.stop_reason in CUT:
-                    results.append(cancelled(block["id"], CUT[reply.stop_reason]))
+                    results.append(cancelled(call["id"], CUT[reply.stop_reason]))
                 else:
-                    yield Step("tool_use", block)
-                    results.append(_run(block, tools, handlers, approve))
+                    yield Step("tool_use", call)
+                    results.append(_run(call, tools, handlers, approve))
                 yield Step("tool_result", results[-1])
         finally:
-            results += [cancelled(block["id"]) for block in _calls(turn)[len(results) :]]
+            results += [cancelled(call["id"]) for call in _calls(turn)[len(results) :]]
             if results:
                 messages.append({"role": "user", "content": results})
-
-        # A paused turn goes back as it is, and the model goes on with it.
-        if reply.stop_reason != "pause_turn" and (not results or reply.stop_reason in FINAL):
+        if reply.stop_reason == "pause_turn":  # goes back as it is, and the model goes on with it
+            continue
+        if not results or reply.stop_reason in FINAL:
             yield Step("stop", reply.stop_reason)
             return
     yield Step("stop", "max_turns")
@@ -112,6 +106,17 @@ def agent_loop(client: Any, model: str, messages: list, **settings: Any) -> Any:
         if step.kind == "reply":
             reply = step.data
     return reply
+
+
+def _request(model, messages, tools, options):
+    """What is sent: a history that the API accepts, and system messages where this model takes them."""
+    request = {"model": model, "max_tokens": MAX_TOKENS, "system": SYSTEM, "tools": schemas_of(tools), **options}
+    moved = []  # system messages, where the model takes none in the list
+    takes = takes_system_messages(model)
+    request["messages"] = normalize_messages(messages, unknown="keep", system_role=takes, system=moved)
+    if moved:
+        request["system"] = [*blocks_of(request["system"] or []), *moved]
+    return request
 
 
 def _reply(client, request, stream):

@@ -297,3 +297,33 @@ def test_a_system_message_stays_where_the_model_takes_it(scripted, workspace):
     request = next(agent_steps(client, "claude-opus-4-8", messages, system="Be brief.")).data
     assert request["system"] == "Be brief."
     assert request["messages"] == messages
+
+
+def test_a_paused_turn_goes_back_as_it_is_and_the_model_goes_on_with_it(scripted, workspace):
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tea"}}
+    client, model = scripted([{"content": [search], "stop_reason": "pause_turn"}, "Found it."])
+    messages = user()
+    steps = list(agent_steps(client, model, messages))
+    assert [step.kind for step in steps] == ["request", "reply", "request", "reply", "stop"]
+    assert [message["role"] for message in steps[2].data["messages"]] == ["user", "assistant"]
+    assert steps[-1].data == "end_turn"
+
+
+def test_a_turn_without_content_is_not_appended(scripted, workspace):
+    client, model = scripted([{"content": [], "stop_reason": "end_turn"}])
+    messages = user()
+    assert kinds(agent_steps(client, model, messages)) == ["request", "reply", "stop"]
+    assert messages == user()
+
+
+def test_a_typed_function_is_offered_and_run_as_a_tool(scripted, workspace):
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    client, model = scripted([[call("add", a=2, b="3")], "Five."])
+    messages = user()
+    request = next(steps := agent_steps(client, model, messages, tools=[add]))
+    list(steps)
+    assert [tool["name"] for tool in request.data["tools"]] == ["add"]
+    assert results(messages)[0]["content"] == "5"

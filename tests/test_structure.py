@@ -20,7 +20,7 @@ WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "11"
 SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 
 # The pages on which the reader builds the agent, by their stems, such as "02_dispatch_map".
-REWRITTEN: set[str] = {"01_hardcoded_bash", "03_file_tools"}
+REWRITTEN = {"01_hardcoded_bash", "03_file_tools", "06_agent_loop"}
 BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
 # The pages on which an exercise stands right behind its section: those, and these.
 PLACED = {"09_beyond_the_loop"}
@@ -179,7 +179,7 @@ def test_a_notebook_has_the_frame_of_the_course(path):
     assert text[0].count("\n# ") == 0
     assert all(word in text[1] for word in ("**You will**", "**Read** `s02_tool_use/", "**Time**"))
     assert 3 <= text[1].count("\n- ") <= 4
-    assert len(code[0].strip().splitlines()) <= 4
+    assert len(lines_of_code(code[0])) <= 4
     assert "connect()" in code[0]
     sections = [h for h in headings if re.match(r"\d\. ", h)]
     assert 3 <= len(sections) <= 5
@@ -353,11 +353,11 @@ def test_each_notebook_links_to_the_next_one():
         assert f"]({following.name})" in cells(path, "markdown")[-1]
 
 
-def test_the_course_has_at_least_24_exercises_and_takes_four_to_five_hours():
+def test_the_course_has_at_least_24_exercises_and_takes_a_day_or_two_afternoons():
     exercises = sum(source.startswith("check.") for path in WITH_EXERCISES for source in cells(path, "code"))
     minutes = sum(int(re.search(r"\*\*Time\*\* (\d+)", cells(path, "markdown")[1])[1]) for path in NOTEBOOKS)
     assert exercises >= 24
-    assert 240 <= minutes <= 330  # a day of a course with its breaks; 09 is what a shorter one leaves out
+    assert 300 <= minutes <= 400  # a long day, or two afternoons; 09 is what a shorter course leaves out
 
 
 def test_the_table_of_the_readme_is_the_folder():

@@ -16,7 +16,7 @@ NOTEBOOKS = {
     "03": ("files", ["write", "read", "edit", "names"]),
     "04": ("paths", ["inside", "safe_path", "glob"]),
     "05": ("histories", ["results_first", "merge", "orphans"]),
-    "06": ("loops", ["usage", "loop", "approve"]),
+    "06": ("loops", ["limit", "loop", "approve", "stop", "together", "usage"]),
     "07": ("inspection", ["fault", "pairs"]),
     "08": ("sdk", ["beta_tool", "differences"]),
     "09": ("beyond", ["blocks", "structured", "cached", "chosen", "gate"]),
@@ -59,7 +59,9 @@ def yours(name: str, otherwise: Any) -> Any:
     if name in _record.kept:
         print(f"{name}: yours, it passed its check")
         return _record.kept[name]
-    print(f"{name}: the package's, until check.{name} passes")
+    is_ours = str(getattr(otherwise, "__module__", "")).startswith("s02_tool_use")
+    stand_in = "the package's" if is_ours else "a stand-in"
+    print(f"{name}: {stand_in}, until check.{name} passes")
     return otherwise
 
 

@@ -41,6 +41,7 @@ class Wire(Page):
         super().__init__(*_drawn(*tap.take()))
 
     def __enter__(self) -> "Wire":
+        self._tap.take()
         return self
 
     def __exit__(self, *exc: object) -> None:

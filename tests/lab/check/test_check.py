@@ -685,12 +685,15 @@ def test_replies_are_three_contents():
 def test_a_part_is_the_packages_until_its_check_has_passed(monkeypatch, capsys):
     monkeypatch.setattr(record, "kept", {})
     answer = ["tool_use", "end_turn", "max_tokens"]
-    assert check.yours("stop_reason", "the package's") == "the package's"
+    assert check.yours("stop_reason", run_tool) is run_tool
+    assert check.yours("stop_reason", print) is print
     check.stop_reason(answer)
-    assert check.yours("stop_reason", "the package's") is answer
-    assert capsys.readouterr().out == (
-        "stop_reason: the package's, until check.stop_reason passes\nstop_reason: yours, it passed its check\n"
-    )
+    assert check.yours("stop_reason", run_tool) is answer
+    assert capsys.readouterr().out.splitlines() == [
+        "stop_reason: the package's, until check.stop_reason passes",
+        "stop_reason: a stand-in, until check.stop_reason passes",
+        "stop_reason: yours, it passed its check",
+    ]
 
 
 @pytest.mark.parametrize("later", [None, ["end_turn"] * 3], ids=["not yet", "wrong"])

@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import pytest
 from answers import not_yet, right, wrong
@@ -10,6 +11,7 @@ from answers import not_yet, right, wrong
 from s02_tool_use import agent_loop
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check.exercise import WRONG
+from s02_tool_use.lab.check.exercises import loops
 
 PROGRAMS = {"cat", "grep", "head", "ls", "wc"}
 
@@ -228,6 +230,158 @@ def package_loop(client, model, messages, tools, run):
     return agent_loop(client, model, messages, tools=tools, handlers=handlers, max_turns=10)
 
 
+# ---- stop
+
+
+def cancelled(call):
+    return refusal(call, content="(cancelled)")
+
+
+def stoppable(*, keep=True, raise_again=True, mark=cancelled, close=True):
+    """A loop that answers on its way out, or one that differs from it in what is given."""
+
+    def loop(client, model, messages, tools, run):
+        reply = None
+        for _ in range(10):
+            reply = ask(client, model, messages, tools)
+            messages.append(turn(reply))
+            calls, results = calls_in(reply), []
+            if not calls:
+                return reply
+            try:
+                for call in calls:
+                    results.append(refusal(call) if reply.stop_reason == "max_tokens" else run(call))
+            except BaseException:
+                if not keep:
+                    results = []
+                if not raise_again:
+                    return reply
+                raise
+            finally:
+                if close:
+                    results += [mark(call) for call in calls[len(results) :]]
+                    messages.append(user(results))
+        return reply
+
+    return loop
+
+
+def stop_with_finally(client, model, messages, tools, run):
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages.append(turn(reply))
+        calls, results = calls_in(reply), []
+        if not calls:
+            return reply
+        try:
+            for call in calls:
+                results.append(refusal(call) if reply.stop_reason == "max_tokens" else run(call))
+        finally:
+            results += [cancelled(call) for call in calls[len(results) :]]
+            messages.append(user(results))
+    return reply
+
+
+def stop_with_answers_by_id(client, model, messages, tools, run):
+    count = 0
+    while True:
+        reply, count = ask(client, model, messages, tools), count + 1
+        messages.append({"role": "assistant", "content": [block.to_dict() for block in reply.content]})
+        results = {call.id: cancelled(call) for call in calls_in(reply)}
+        if not results:
+            return reply
+        messages.append(user(list(results.values())))
+        for number, call in enumerate(calls_in(reply)):
+            messages[-1]["content"][number] = refusal(call) if reply.stop_reason == "max_tokens" else run(call)
+        if count == 10:
+            return reply
+
+
+def stop_with_except(client, model, messages, tools, run):
+    reply = None
+    for _ in range(10):
+        reply = ask(client, model, messages, tools)
+        messages += [turn(reply)]
+        if not calls_in(reply):
+            break
+        todo, results = calls_in(reply), []
+        try:
+            while todo:
+                results += [refusal(todo[0]) if reply.stop_reason == "max_tokens" else run(todo[0])]
+                del todo[0]
+        except BaseException:
+            messages += [user(results + [cancelled(call) for call in todo])]
+            raise
+        messages += [user(results)]
+    return reply
+
+
+# ---- together
+
+READ_ONLY = {"read_file", "glob"}
+
+
+def together_with_a_pool(calls, run):
+    if {call["name"] for call in calls} <= READ_ONLY:
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(run, calls))
+    return [run(call) for call in calls]
+
+
+def together_with_threads(calls, run):
+    results = [None] * len(calls)
+
+    def put(number):
+        results[number] = run(calls[number])
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(len(calls))]
+    for thread in threads:
+        thread.start()
+        if not all(call["name"] in READ_ONLY for call in calls):
+            thread.join()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def together_with_futures(calls, run):
+    workers = 1 if any(call["name"] not in READ_ONLY for call in calls) else max(1, len(calls))
+    with ThreadPoolExecutor(workers) as pool:
+        return [future.result() for future in [pool.submit(run, call) for call in calls]]
+
+
+def together_always(calls, run):
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(run, calls))
+
+
+def together_as_they_end(calls, run):
+    if {call["name"] for call in calls} <= READ_ONLY:
+        with ThreadPoolExecutor() as pool:
+            return [future.result() for future in as_completed([pool.submit(run, call) for call in calls])]
+    return [run(call) for call in calls]
+
+
+def together_where_one_reads(calls, run):
+    return together_always(calls, run) if READ_ONLY & {call["name"] for call in calls} else [run(c) for c in calls]
+
+
+def together_unless_it_writes(calls, run):
+    writes = {"write_file", "edit_file"} & {call["name"] for call in calls}
+    return [run(call) for call in calls] if writes else together_always(calls, run)
+
+
+def together_without_bash(calls, run):
+    changes = {"write_file", "edit_file", "bash"} & {call["name"] for call in calls}
+    return [run(call) for call in calls] if changes else together_always(calls, run)
+
+
+def together_backwards(calls, run):
+    if {call["name"] for call in calls} <= READ_ONLY:
+        return together_always(calls, run)
+    return [run(call) for call in calls[::-1]][::-1]
+
+
 # ---- usage
 
 
@@ -362,14 +516,57 @@ def approve_needs_a_command(block):
     return True if command.split()[0] in PROGRAMS else "no"
 
 
+LOOPS = [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads]
+STOPS = [stop_with_finally, stop_with_answers_by_id, stop_with_except, stoppable()]
+
 RIGHT_ANSWERS = {
-    "loop": [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads],
+    "limit": [*LOOPS, *STOPS, looping(answers=run_all)],
+    "loop": [*LOOPS, *STOPS],
+    "stop": STOPS,
+    "together": [together_with_a_pool, together_with_threads, together_with_futures],
     "usage": [usage_of_dicts, usage_in_one_walk],
     "approve": [approve_plain_words, approve_by_matching, approve_with_shlex],
 }
 
 # yours, and a part of the sentence that must be the first to fail
 WRONG_ANSWERS = {
+    "limit": [
+        (loop_naive, "all results of a reply"),
+        (loop_second, "asked 10 times"),
+        (looping(turns=9), "asked 10 times"),
+        (looping(turns=11), "asked 10 times"),
+        (looping(last=False), "then the last"),
+        (loop_forgets_the_last_answers, "whatever ended it"),
+        (loop_returns_nothing, "returns the last reply"),
+        (loop_on_a_copy, "the list that it got grows"),
+        (loop_once, "with a call it asks again"),
+        (lambda client, model, messages: None, "a reply without a call ends it"),
+    ],
+    "stop": [
+        (loop_second, "but it is answered"),
+        (looping(), "what was run before"),
+        (loop_with_threads, "what was run before"),
+        (stoppable(keep=False), "what was run before"),
+        (stoppable(raise_again=False), "Stop ends it"),
+        (stoppable(close=False), "with a call it asks again"),
+        (stoppable(mark=lambda call: refusal(call, is_error=False)), "what was not run"),
+        (stoppable(mark=lambda call: {**cancelled(call), "tool_use_id": "toolu_99"}), "whatever ended it"),
+        (stoppable(mark=lambda call: {"type": "text", "text": "(cancelled)"}), "what was not run"),
+        (loop_goes_on_after_every_cut, "a reply without a call ends it"),
+    ],
+    "together": [
+        (lambda calls, run: [run(call) for call in calls], "calls that only read"),
+        (together_always, "if one of them may change"),
+        (together_as_they_end, "the results stand in the order"),
+        (together_where_one_reads, "if one of them may change"),
+        (together_unless_it_writes, "if one of them may change"),
+        (together_without_bash, "if one of them may change"),
+        (together_backwards, "in the order in which the model wrote them"),
+        (lambda calls, run: run(calls[0]), "each call is run once"),
+        (lambda calls, run: [run(call) for call in calls] and [run(call) for call in calls], "calls that only read"),
+        (lambda calls, run: {call["id"]: run(call) for call in calls}, "each call is run once"),
+        (lambda calls, run: calls, "each call is run once"),
+    ],
     "loop": [
         (loop_naive, "all results of a reply"),
         (loop_second, "but it is answered"),
@@ -434,6 +631,12 @@ WRONG_ANSWERS = {
         (lambda block: block["name"] in ("read_file", "glob"), "a harmless command"),
     ],
 }
+
+
+@pytest.fixture(autouse=True)
+def short_gate(monkeypatch):
+    """Who waits in vain for a call that never begins has waited long enough: right answers do not wait."""
+    monkeypatch.setattr(loops, "GATE_SECONDS", 0.3)
 
 
 test_a_right_answer_passes_twice = right(RIGHT_ANSWERS)

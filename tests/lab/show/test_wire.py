@@ -130,15 +130,6 @@ def test_a_stream_that_was_stopped_half_way_ends_where_it_was_left(scripted):
     assert "message_stop" not in page.text
 
 
-def test_who_leaves_a_stream_at_its_last_event_has_read_it_to_its_end(scripted):
-    client, model = scripted(["Hi."])
-    with say(client, model, stream=True) as stream:
-        for event in stream:
-            if event.type == "message_stop":
-                break
-    assert show_wire(client).text.endswith('data: {"type": "message_stop"}')
-
-
 def test_a_stream_that_nobody_has_closed_is_shown_so_far_and_again_when_it_has_ended(scripted):
     client, model = scripted(["word " * 100])
     stream = say(client, model, stream=True)
@@ -196,7 +187,7 @@ def test_a_live_endpoint_is_shown_as_it_was_really_asked(given):
     assert say(client, model).content[0].text == "Hi."
     text = show_wire(client).text
     assert '"stream": true' in text  # live.py asks for each message as a stream
-    assert text.endswith('data: {"type": "message_stop"}')  # live.py reads no further, and nothing is missing
+    assert "event: message_stop" in text
 
 
 def test_a_recorded_and_a_replayed_client_show_the_same(tmp_path):

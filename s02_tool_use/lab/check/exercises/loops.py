@@ -1,13 +1,14 @@
-"""The exercises of 06: the loop against scripted models over real HTTP, what a run has used, which calls may run."""
+"""The exercises of 06: the loop against scripted models over real HTTP, which calls may run and when, what it used."""
 
 import contextlib
 import io
 import json
+import threading
 
 from ....dispatch import TOOLS
 from ...client.endpoint import connect
 from ...conversation import api_says, blocks, plain
-from ..exercise import Given, Named, Property, Such, exercise
+from ..exercise import Given, Named, Property, Such, exercise, shown
 from .parts import call, each, right_answer, row, rows_of, string_that, user
 
 MOST_TURNS = 10
@@ -15,10 +16,13 @@ PATIENCE = 25  # requests after which the script is used up, and a loop without 
 
 
 class Model(Named):
-    """What a scripted model does: its lines, and the words in which a learner reads them."""
+    """What a scripted model does: its lines, and the words in which a learner reads them.
 
-    def __init__(self, about, *lines, for_ever=False):
-        super().__init__(f"<a model that {about}>", lines=lines, for_ever=for_ever)
+    `ends`: an exception that `run` raises in the second call of the first reply.
+    """
+
+    def __init__(self, about, *lines, for_ever=False, ends=None):
+        super().__init__(f"<a model that {about}>", lines=lines, for_ever=for_ever, ends=ends)
         content = lines[0]["content"] if isinstance(lines[0], dict) else lines[0]
         calls = [block for block in content if isinstance(block, dict)]
         self.ids = [f"toolu_{number:02}" for number, _ in enumerate(calls, 1)]  # that those of the first reply get
@@ -36,8 +40,9 @@ class LoopRun:
 
     attempted = True
 
-    def __init__(self, returned, messages, requests, ran):
+    def __init__(self, returned, messages, requests, ran, raised=None):
         self.returned, self.messages, self.requests, self.ran = returned, plain(messages), requests, ran
+        self.raised = raised  # what `run` raised and the loop let through, by its name
 
     def __repr__(self):
         return json.dumps(self.messages, ensure_ascii=False, default=repr)
@@ -62,11 +67,19 @@ def _play(yours, model):
         if not isinstance(block, dict) or block.get("type") != "tool_use":
             raise TypeError("run takes a tool_use block")
         ran.append(block["id"])
+        if model.ends and len(ran) == 2:
+            raise model.ends
         return {"type": "tool_result", "tool_use_id": block["id"], "content": f"output of {block['id']}"}
 
+    returned, raised = None, None
     with client:
-        returned = yours(client, name, messages, TOOLS, run)
-    return LoopRun(returned, messages, requests, ran) if requests or returned is not None else None
+        try:
+            returned = yours(client, name, messages, TOOLS, run)
+        except (KeyboardInterrupt, RuntimeError) as error:
+            if error is not model.ends:
+                raise
+            raised = type(error).__name__
+    return LoopRun(returned, messages, requests, ran, raised) if requests or returned is not None else None
 
 
 def _bash(command):
@@ -89,20 +102,22 @@ CUT_PAIR = Model("is cut off in the second of two calls, then says 'Sorry.'", _c
 ENDLESS = Model("calls bash in every reply", [_bash("ls")], for_ever=True)
 
 
-@exercise(
-    "my_loop(client, model, messages, tools, run), a function that asks, runs and answers until no call comes",
-    deadline=10.0,  # the first call may have to import the SDK
-)
-def loop():
-    @row
-    def seen(sentence, read, models, right, see):
-        return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play)
+STOP = Model("calls bash twice, and you press Stop in the second call", BOTH, ends=KeyboardInterrupt())
+CRASH = Model("calls bash twice, and run fails in the second call", BOTH, ends=RuntimeError("no space left"))
 
+goes_on, everything = (1, "The loop goes on as long as"), (1, "All results of a reply travel in one message")
+has_limit, half_call = (1, "So a loop has a limit"), (1, "A call that was cut is not run")
+way_out = (3, "On its way out")
+
+
+@row
+def seen(sentence, read, models, right, see):
+    return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play)
+
+
+def _asks_and_answers():
     def last_reply(model):
         return Such(f"the reply that says {model.lines[-1]!r}", lambda reply: reply.content[0].text == model.lines[-1])
-
-    def requests(run):
-        return len(run.requests)
 
     def roles(run):
         return [message["role"] for message in run.messages]
@@ -110,16 +125,10 @@ def loop():
     def offered(run):
         return [[tool["name"] for tool in request.get("tools", [])] for request in run.requests]
 
-    def play_on(run):
-        """What the API says to the list that the loop left, with another question at its end."""
-        return api_says([*run.messages, user("And now?")])
-
-    goes_on, everything = (1, "The loop goes on as long as"), (1, "All results of a reply travel in one message")
-    limit, half_call = (3, "So a loop has a limit"), (3, "A call that was cut is not run")
-    yield seen("a reply without a call ends it, after one request", goes_on)([HELLO, HALF], 1, requests)
+    yield seen("a reply without a call ends it, after one request", goes_on)([HELLO, HALF], 1, _requests)
     yield seen("it returns the last reply", goes_on)([HELLO], last_reply, lambda run: run.returned)
     yield seen("with a call it asks again, until a reply has none", goes_on)(
-        [ONE, TWICE], lambda model: len(model.lines), requests
+        [ONE, TWICE], lambda model: len(model.lines), _requests
     )
     yield seen("the list that it got grows: each reply, each answer, the last reply too", goes_on)(
         [HELLO, ONE, TWICE], lambda model: ["user", "assistant"] * len(model.lines), roles
@@ -131,18 +140,151 @@ def loop():
         [ONE, PAIR], lambda model: [f"output of {id}" for id in model.ids], lambda run: run.results("content")
     )
     yield seen("each call is run once", everything)([ONE, PAIR], lambda model: model.ids, lambda run: sorted(run.ran))
+
+
+def _has_a_limit():
+    yield seen(f"a model that never stops is asked {MOST_TURNS} times", has_limit)([ENDLESS], MOST_TURNS, _requests)
+    yield seen("then the last of its replies is returned", has_limit)(
+        [ENDLESS], f"toolu_{MOST_TURNS}", lambda run: run.returned.content[0].id
+    )
+
+
+def _runs_no_half_call():
     yield seen("a call in a reply that was cut is not run", half_call)([CUT, CUT_PAIR], [], lambda run: run.ran)
     yield seen("but it is answered, with is_error: True, and the model is asked again", half_call)(
         [CUT, CUT_PAIR],
         lambda model: ([True] * len(model.ids), model.lines[-1]),
         lambda run: (run.results("is_error"), run.said()),
     )
-    yield seen(f"a model that never stops is asked {MOST_TURNS} times", limit)([ENDLESS], MOST_TURNS, requests)
-    yield seen("then the last of its replies is returned", limit)(
-        [ENDLESS], f"toolu_{MOST_TURNS}", lambda run: run.returned.content[0].id
+
+
+def _goes_on_after(*models, read=has_limit):
+    """What the API says to the list that the loop left, with another question at its end."""
+    return seen("whatever ended it, the API accepts the list, and the conversation can go on", read)(
+        models, "accepted", lambda run: api_says([*run.messages, user("And now?")])
     )
-    yield seen("whatever ended it, the API accepts the list, and the conversation can go on", limit)(
-        [ENDLESS, ONE, PAIR, CUT], "accepted", play_on
+
+
+def _requests(run):
+    return len(run.requests)
+
+
+MY_LOOP = "my_loop(client, model, messages, tools, run), a function that asks, runs and answers until no call comes"
+FIRST_SECONDS = 10.0  # of the deadline: the first call may have to import the SDK
+
+
+@exercise(f"{MY_LOOP}, ten times at most", deadline=FIRST_SECONDS)
+def limit():
+    yield from _asks_and_answers()
+    yield from _has_a_limit()
+    yield _goes_on_after(ENDLESS, ONE, PAIR)
+
+
+@exercise(MY_LOOP, deadline=FIRST_SECONDS)
+def loop():
+    yield from _asks_and_answers()
+    yield from _runs_no_half_call()
+    yield from _has_a_limit()
+    yield _goes_on_after(ENDLESS, ONE, PAIR, CUT)
+
+
+@exercise(f"{MY_LOOP}, or until somebody stops it", deadline=FIRST_SECONDS)
+def stop():
+    yield from _asks_and_answers()
+    yield from _runs_no_half_call()
+    yield from _has_a_limit()
+    yield seen("Stop ends it: the KeyboardInterrupt comes through", way_out)(
+        [STOP], "KeyboardInterrupt", lambda run: run.raised
+    )
+    yield seen("what was run before has its real result in the list", way_out)(
+        [STOP, CRASH], "output of toolu_01", lambda run: run.results("content")[0]
+    )
+    yield seen("what was not run to its end is answered with is_error: True", way_out)(
+        [STOP, CRASH], [False, True], lambda run: [bool(mark) for mark in run.results("is_error")]
+    )
+    yield _goes_on_after(STOP, CRASH, ENDLESS, CUT, read=way_out)
+
+
+GATE_SECONDS = 2.0  # in which calls that may run at the same time meet
+OVERLAP_SECONDS = 0.1  # in which a call that should wait would begin
+
+
+class Calls(Named):
+    """The calls of one reply, by the names of their tools."""
+
+    def __init__(self, *names):
+        super().__init__(f"[{', '.join(f'a call of {name}' for name in names)}], run", names=names)
+        self.only_read = set(names) <= {"read_file", "glob"}
+
+
+class Played(Named):
+    """What came back for some calls, how many of them ran at the same time, and the order in which they began."""
+
+    attempted = True
+
+    def __init__(self, results, most, begun):
+        super().__init__(shown(results), results=results, most=most, begun=begun)
+
+
+def _play_all(yours, given):
+    """Give `yours` these calls. Each waits until all have begun, or for a while; then the last one ends first."""
+    calls = [call(number, name, path="tea.txt") for number, name in enumerate(given.names, 1)]
+    ids, begun, at_once, most = [call["id"] for call in calls], [], 0, 0
+    lock, everybody, ended = threading.Lock(), threading.Event(), [threading.Event() for _ in calls]
+    seconds = GATE_SECONDS if given.only_read else OVERLAP_SECONDS
+
+    def run(block):
+        nonlocal at_once, most
+        number = ids.index(plain(block)["id"])
+        with lock:
+            begun.append(number + 1)
+            at_once += 1
+            most = max(most, at_once)
+        if len(begun) == len(calls):
+            everybody.set()
+        elif everybody.wait(seconds) and number + 1 < len(calls):
+            ended[number + 1].wait(seconds)
+        with lock:
+            at_once -= 1
+        ended[number].set()
+        return {"type": "tool_result", "tool_use_id": ids[number], "content": f"output {number + 1}"}
+
+    results = yours(calls, run)
+    return Played(results, most, begun) if begun or results is not None else None
+
+
+@exercise(
+    "my_run_all(calls, run), a function that returns the results of all calls, in their order", deadline=FIRST_SECONDS
+)
+def together():
+    def numbers(given):
+        return list(range(1, len(given.names) + 1))
+
+    def results(given):
+        return [f"output {number}" for number in numbers(given)]
+
+    def contents(played, _):
+        return [result["content"] for result in played.results]
+
+    @row
+    def tried(sentence, read, names, right, see):
+        return Property(sentence, read, each(*(Calls(*some) for some in names)), right, see, _play_all)
+
+    may, order = (4, "So only calls that change nothing"), (4, "`pool.map` gives the results")
+    reading = [["read_file", "glob"], ["glob", "read_file", "read_file"]]
+    mixed = [["write_file", "read_file"], ["read_file", "edit_file"], ["bash", "bash"], ["glob", "send_mail"]]
+    yield tried("each call is run once, and its result is in the list", order)(
+        [["read_file"], ["bash"]], results, contents
+    )
+    yield tried("the results stand in the order of the calls, whichever ended first", order)(reading, results, contents)
+    yield tried("calls that only read run at the same time", may)(
+        reading, lambda given: len(given.names), lambda played, _: played.most
+    )
+    yield tried("if one of them may change something, they run one after another", may)(
+        mixed, 1, lambda played, _: played.most
+    )
+    yield tried("and then in the order in which the model wrote them", may)(
+        mixed, numbers, lambda played, _: played.begun
     )
 
 
@@ -172,22 +314,23 @@ def usage():
     yield same("no reply: nothing was used", sent)(each([]), pair)
 
 
-@exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a text")
+@exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a string")
 def approve():
     def bash(*commands):
         return [call(1, command=command) for command in commands]
 
     may = rows_of(Such("True", lambda verdict: verdict is True))
     may_not = rows_of(string_that("a reason, as a string"))
-    allow, deny = (4, "An **allow-list** names what may run"), (4, "The list knows three spellings")
-    odd = (4, "And what it cannot read, it refuses")
+    allow, deny = (2, "An **allow-list** names what may run"), (2, "The list knows three spellings")
+    odd = (2, "And what it cannot read, it refuses")
     look = "ls, cat README.md, ls -l data, wc -l orders.py, grep -n total orders.py, head -n 5 orders.py"
     others = (
         "rm -r -f data, find data -delete, python3 -c pass, sudo ls, lsof, catalog --drop, ./ls, echo cat, PATH=. ls"
     )
     hidden = (
         "ls; rm README.md, ls -l;rm README.md, ls && rm README.md, cat README.md | sh, ls & rm README.md, "
-        "ls\nrm README.md, cat $(rm README.md), cat `rm README.md`"
+        "ls\nrm README.md, ls\r\nrm README.md, cat $(rm README.md), cat `rm README.md`, cat <(rm README.md), "
+        'ls || rm README.md, ls |& sh, grep "$(rm README.md)" orders.py, (rm README.md), wc -l >(rm README.md)'
     )
     yield may("the tools that only read may run", allow)(
         call(1, "read_file", path="README.md"), call(1, "glob", pattern="*")
