@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from refresh import nbformat, read, runner, said
-from test_structure import REWRITTEN
+from test_structure import PLACED, REWRITTEN
 
 from s02_tool_use.lab import check
 
@@ -55,7 +55,7 @@ def test_a_page_with_every_solution_filled_in_runs_whole_with_the_readers_parts(
     assert not [name for name in names if f"until check.{name} passes" in printed]
 
 
-@by_name([path for path in WITH_EXERCISES if path.stem in REWRITTEN])
+@by_name([path for path in WITH_EXERCISES if path.stem in REWRITTEN | PLACED])
 def test_each_section_runs_first_after_the_setup_and_twice_and_before_those_that_come_earlier(
     path, tmp_path, monkeypatch
 ):
