@@ -75,7 +75,11 @@ class Chat(Panel):
     def twin(self) -> Page:
         head = f"A chat with {self.session.model}."
         drawn = show.show_messages(self.session.messages)
-        return Page(f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}")
+        text, html = f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}"
+        if self.session.requests:
+            used = f"{self._used()}."
+            text, html = f"{text}\n{used}", f"{html}<p><i>{page.escape(used)}</i></p>"
+        return Page(text, html)
 
     def join(self, seconds: float = 30) -> None:
         """Wait until the agent has ended its turn: for a cell that goes on with what was said."""
@@ -185,8 +189,10 @@ class Chat(Panel):
         self.stop_button.disabled = not session.busy
         self._draw_working()
         doing = "waits for you" if session.question else "at work" if session.busy else "ready"
-        used = page.escape(", ".join(filter(None, (*session.used, session.cost_in_words))))
-        self.status.draw(f'<span role="status">{doing} · {used}</span>')
+        self.status.draw(f'<span role="status">{doing} · {page.escape(self._used())}</span>')
+
+    def _used(self):
+        return ", ".join(filter(None, (*self.session.used, self.session.cost_in_words)))
 
     def _draw_working(self):
         progress = self.session.progress

@@ -532,6 +532,7 @@ def test_tokens_and_cost_are_shown(chat):
     assert "1 request, " in panel.status.value
     assert "input tokens" in panel.status.value
     assert re.search(r", \d\.\d{6} USD at your prices", panel.status.value)
+    assert re.search(r"\n1 request, .* output tokens, \d\.\d{6} USD at your prices\.$", repr(panel))
 
 
 def test_a_price_that_is_missing_is_named_in_the_chat(chat):
