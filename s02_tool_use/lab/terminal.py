@@ -14,11 +14,13 @@ from typing import Any
 
 from .. import dispatch, workspace
 from . import rooms, show
+from .client.endpoint import answerer_of
 from .screen import DIM, RED, YELLOW, Screen, history_file, line_editor
 from .sessions.session import ASK_BEFORE, FAILED, STOPPED, Session
 from .show import page, rows
 from .show.source import REPOSITORY
 
+NO_PRICES = "what they cost is known when .env has PRICES"
 SHOWN_LINES = 10  # lines of a tool's result; the model gets them all
 
 COMMANDS = {
@@ -230,7 +232,8 @@ class TerminalChat:
             self.say(repr(show.show_messages(self.session.messages)))
         elif name == "cost":
             requests, tokens = self.session.used
-            costs = self.session.cost_in_words or "what they cost is known when .env has PRICES"
+            no_prices = "offline they cost nothing" if answerer_of(self.session.client) else NO_PRICES
+            costs = self.session.cost_in_words or no_prices
             self.say(f"{requests}: {tokens or 'no tokens'}. {costs[0].upper()}{costs[1:]}.")
         elif name == "clear":
             self.session.reset()

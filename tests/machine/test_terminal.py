@@ -254,6 +254,8 @@ def test_the_cost_is_shown_where_prices_are_known(chat):
     run = chat("Hello.")
     _, out, _ = run.run(said="Hi\n/cost\n", env={"PRICES": '{"input_tokens": 1}'})
     assert "No price for output_tokens, so the cost is not known." in out
+    _, out, _ = run.run("--offline", said="Hi\n/cost\n")
+    assert "output tokens. Offline they cost nothing." in out
 
 
 def test_prices_in_another_form_end_the_chat_before_it_begins(chat):

@@ -11,11 +11,15 @@ from typing import Any
 from ...calls.secrets import cut, held
 from .settings import host_of, is_local
 
-# Where the settings stand, which these sentences name: in .env, or in the call of connect().
-NAMES = {"url": "BASE_URL in .env", "key": "API_KEY in .env", "key_and_model": "API_KEY and MODEL_ID in .env"}
-NAMES |= {"model_and_url": "MODEL_ID and BASE_URL in .env"}
-GIVEN_NAMES = {"url": "base_url=", "key": "api_key=", "key_and_model": "api_key= and model="}
-GIVEN_NAMES |= {"model_and_url": "model= and base_url="}
+
+def _names(url, key, model, where):
+    """The settings as the sentences below name them."""
+    names = {"url": url, "key": key, "key_and_model": f"{key} and {model}", "model_and_url": f"{model} and {url}"}
+    return {role: f"{name} {where}" for role, name in names.items()}
+
+
+NAMES = _names("BASE_URL", "API_KEY", "MODEL_ID", "in .env")
+GIVEN_NAMES = _names("base_url=", "api_key=", "model=", "in connect()")
 GIVEN = "s02_given"  # an extension of a request: its endpoint was given to connect()
 
 # By HTTP status. {said} is the endpoint's own message, {wait} how long to wait.

@@ -228,14 +228,18 @@ def test_an_endpoint_that_is_down_says_which_argument_to_check():
         client, model = connect(base_url=f"http://{host}", model="m")
         with pytest.raises(anthropic.APIConnectionError) as caught:
             say(client.with_options(max_retries=0), model)
-    said = f"No connection to the endpoint at {host}. Start the server there, or check base_url=."
+    said = f"No connection to the endpoint at {host}. Start the server there, or check base_url= in connect()."
     assert caught.value._render_traceback_() == [said]
     assert explain(caught.value, client) == said
 
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(401, "Check api_key=."), (403, "Check api_key= and model=."), (404, "Check model= and base_url=.")],
+    [
+        (401, "Check api_key= in connect()."),
+        (403, "Check api_key= and model= in connect()."),
+        (404, "Check model= and base_url= in connect()."),
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_refusal_names_the_argument_and_not_a_file_that_nobody_wrote(status, said, stream):
@@ -251,7 +255,7 @@ def test_what_is_no_answer_of_the_messages_api_names_the_argument():
         client, model = connect(base_url=url, model="m")
         with pytest.raises(anthropic.APIStatusError) as caught:
             say(client, model)
-    assert explain(caught.value).endswith("Check base_url=.")
+    assert explain(caught.value).endswith("Check base_url= in connect().")
 
 
 def test_the_settings_of_env_are_still_named_by_their_names(monkeypatch):
