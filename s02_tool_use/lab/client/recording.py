@@ -72,7 +72,8 @@ class Recorder:
             pieces: list[bytes] = []
 
             def ended(how):
-                self.keep(call | _answer(response, decoded(response, pieces), how == WHOLE))
+                encoding = response.headers.get("content-encoding", "identity")
+                self.keep(call | _answer(response, decoded(encoding, pieces), how == WHOLE))
 
             response.stream = tee(response.stream, pieces.append, ended)
         else:
@@ -156,12 +157,11 @@ def tee(stream: Any, heard: Callable[[bytes], object], ended: Callable[[str], ob
     return Tee()
 
 
-def decoded(response: Any, pieces: Iterable[bytes]) -> str:
+def decoded(encoding: str, pieces: Iterable[bytes]) -> str:
     """The text of a body that came in these pieces, as far as they go."""
     import httpx2
 
-    headers = {"content-encoding": response.headers.get("content-encoding", "identity")}
-    return httpx2.Response(200, headers=headers, content=b"".join(pieces)).text
+    return httpx2.Response(200, headers={"content-encoding": encoding}, content=b"".join(pieces)).text
 
 
 def _answer(response, body, whole):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...calls.secrets import CUT, cut, held
-from .recording import LAST_EVENTS, WHOLE, decoded, tee
+from .recording import WHOLE, decoded, tee
 from .settings import host_of, is_local
 
 KEPT_EXCHANGES, KEPT_BYTES = 50, 200_000  # the last ones since somebody looked, and so much of each body
@@ -24,24 +24,45 @@ _OF_THE_MACHINE = re.compile(
 )
 _SECRET = re.compile("key|token|auth|secret|cookie")
 _OF_THE_API = ("content-type", "request-id", "retry-after", "anthropic-version")  # of a response
+OPEN = "still open"  # the state of an exchange that has not ended
 
 
-OPEN = "still open"
+class Body:
+    """The first KEPT_BYTES of a body, as they came."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self.encoding = "identity"
+        self._pieces: list[bytes] = []
+        self._kept, self._more = 0, 0
+        self.add(data)
+
+    def add(self, piece: bytes) -> None:
+        kept = piece[: KEPT_BYTES - self._kept]
+        self._pieces.append(kept)
+        self._kept += len(kept)
+        self._more += len(piece) - len(kept)
+
+    @property
+    def text(self) -> str:
+        """It without keys, and with no piece of one where it was cut off."""
+        try:
+            text = cut(decoded(self.encoding, self._pieces))
+        except Exception:  # what is compressed may be unreadable without its end
+            return f"({self._kept + self._more:,} bytes, compressed, that broke off)"
+        return f"{text[: len(text) - held(text)]} ... {self._more:,} more bytes" if self._more else text
 
 
 @dataclass
 class Exchange:
-    """One request and what came back. Nothing in it holds a key."""
+    """One request and what came back."""
 
     line: str  # method and path
     headers: dict[str, str]
-    body: str
+    sent: Body
     status: int | None = None
     got_headers: dict[str, str] = field(default_factory=dict)
-    got: Callable[[], str] = lambda: ""  # the body as far as it came
-    state: str = (
-        OPEN  # or how it ended: see recording.tee, or the name of the exception that came in place of a response
-    )
+    got: Body = field(default_factory=Body)
+    state: str = OPEN  # or how it ended: see recording.tee, or the exception that came in place of a response
 
 
 class Tap:
@@ -64,45 +85,29 @@ class Tap:
         target = request.url.raw_path.decode("ascii", "replace")
         headers = {} if is_local(host) else {"host": host_of(host)}
         headers |= {name: _shown(name, value) for name, value in request.headers.items() if _is_told(name, value)}
-        one = Exchange(cut(f"{request.method} {target}"), headers, _bounded(request.read()))
+        one = Exchange(cut(f"{request.method} {target}"), headers, Body(request.read()))
         with self._lock:
             if len(self._heard) == KEPT_EXCHANGES:
                 self._heard.popleft()
                 self._forgotten += 1
             self._heard.append(one)
+
+        def ended(how):
+            one.state = how
+
         try:
             response = send(request, stream=stream, **options)
         except BaseException as error:
-            one.state = type(error).__name__
+            ended(type(error).__name__)
             raise
         one.got_headers = {name: cut(response.headers[name]) for name in _OF_THE_API if name in response.headers}
         one.status = response.status_code
-        if not stream:
-            one.got, one.state = (lambda: _bounded(response.content)), WHOLE
-            return response
-        pieces: list[bytes] = []
-        more = 0  # bytes that are not kept
-
-        def heard(piece):
-            nonlocal more
-            if sum(map(len, pieces)) < KEPT_BYTES:
-                pieces.append(piece)
-            else:
-                more += len(piece)
-
-        def got():
-            try:
-                body = decoded(response, pieces).encode()
-            except Exception:  # what is compressed may be unreadable without its end
-                body = b"(compressed, and it broke off)"
-            return _bounded(body, more)
-
-        def ended(how):
-            last = re.findall(r"(?m)^event: ?(\w+)", got())[-1:]  # who has read the last event reads no further
-            one.state = WHOLE if set(last) & set(LAST_EVENTS) else how
-
-        one.got = got
-        response.stream = tee(response.stream, heard, ended)
+        if stream:
+            one.got.encoding = response.headers.get("content-encoding", "identity")
+            response.stream = tee(response.stream, one.got.add, ended)
+        else:
+            one.got = Body(response.content)
+            ended(WHOLE)
         return response
 
 
@@ -112,9 +117,3 @@ def _is_told(name, value):
 
 def _shown(name, value):
     return CUT if _SECRET.search(name) else cut(value)
-
-
-def _bounded(body, more=0):
-    """A body as text without keys, and with no piece of one where it was cut off. `more` bytes were not kept before."""
-    text, more = cut(body[:KEPT_BYTES].decode(errors="replace")), more + max(len(body) - KEPT_BYTES, 0)
-    return f"{text[: len(text) - held(text)]} ... {more:,} more bytes" if more else text

@@ -10,7 +10,7 @@ from typing import Any
 from ...calls.secrets import cut
 from ..client.endpoint import connection_of
 from ..client.faults import shorten
-from ..client.recording import WHOLE, parsed, without_keys
+from ..client.recording import LAST_EVENTS, WHOLE, parsed, without_keys
 from ..client.tap import OPEN, Exchange, Tap
 from . import page, rows
 from .page import Page, badge, bar, code, escape
@@ -65,8 +65,10 @@ def _drawn(heard, forgotten):
 
 
 def _exchange(one: Exchange):
-    sent = _part(">", one.line, one.headers, _body(one.body), page.COLOURS[0])
-    state, got = one.state, one.got()
+    sent = _part(">", one.line, one.headers, _body(one.sent.text), page.COLOURS[0])
+    state, got = one.state, one.got.text
+    if state != OPEN and re.findall(r"(?m)^event: ?(\w+)", got)[-1:] in ([name] for name in LAST_EVENTS):
+        state = WHOLE  # who has read the last event reads no further
     if one.status is None:
         what = "no answer yet" if state == OPEN else f"no answer: {state}"
         answer = _part("<", what, {}, ("", ""), page.RED)

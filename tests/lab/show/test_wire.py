@@ -360,8 +360,8 @@ def test_of_many_and_of_large_bodies_a_bounded_part_is_kept(scripted):
     client, model = scripted(["Hi."])
     client.messages.create(model=model, max_tokens=300, messages=[{"role": "user", "content": "x" * 900_000}])
     (one,), _ = connection_tap(client).take()
-    assert len(one.body) < tap.KEPT_BYTES + 100
-    assert re.search(r" \.\.\. 700,\d\d\d more bytes$", one.body)
+    assert len(one.sent.text) < tap.KEPT_BYTES + 100
+    assert re.search(r" \.\.\. 700,\d\d\d more bytes$", one.sent.text)
 
 
 def connection_tap(client):
