@@ -12,7 +12,7 @@ from . import record as _record
 # notebook -> (its module in exercises/, its exercises in their order). It is loaded when one of its checks is used.
 NOTEBOOKS = {
     "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash", "bash_tool"]),
-    "02": ("dispatch", ["run_tool", "schema", "added_tool"]),
+    "02": ("dispatch", ["handlers", "run_tool", "schema", "count_lines", "added_tool"]),
     "03": ("files", ["write", "read", "edit", "names"]),
     "04": ("paths", ["inside", "safe_path", "glob"]),
     "05": ("histories", ["results_first", "merge", "orphans"]),

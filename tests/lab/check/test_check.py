@@ -1,6 +1,8 @@
 """Each check: right answers pass, plausible wrong ones fail with the sentence that fits, a stub says "not yet"."""
 
 import importlib
+import io
+import itertools
 import json
 import os
 import re
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 from answers import right, wrong
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, workdir
+from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, safe_path, workdir
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import record
 from s02_tool_use.lab.check.exercise import NOT_YET, WRONG, Exercise
@@ -150,6 +152,43 @@ def run_tool_say_false(block, handlers):
     return result_of(block, content, is_error=failed)
 
 
+def output_by_a_table(call):
+    handlers = {"bash": run_bash, "read_file": run_read}
+    return handlers[call.name](**call.input)
+
+
+def output_by_the_packages_table(call):
+    return TOOL_HANDLERS.get(call.name)(**dict(call.input))
+
+
+def output_by_a_chain(call):
+    if call.name == "bash":
+        return run_bash(**call.input)
+    return run_read(**call.input)
+
+
+def lines_by_the_file(path, pattern=""):
+    with safe_path(path).open(encoding="utf-8", errors="replace") as file:
+        return str(sum(pattern in line for line in file))
+
+
+def lines_by_bytes(path, pattern=""):
+    *lines, last = safe_path(path).read_bytes().decode(errors="replace").split("\n")
+    return len([line for line in [*lines, *([last] if last else [])] if pattern in line])
+
+
+def lines_in_a_sentence(path, pattern=None):
+    found = re.findall(r"[^\n]*\n|[^\n]+", safe_path(path).read_text("utf-8"))
+    return f"{sum(not pattern or pattern in line for line in found)} lines"
+
+
+def lines_with_a_comma(path, pattern=""):
+    """The lines, and of how many."""
+    with safe_path(path).open("rb") as file:
+        lines = [line.decode(errors="replace") for line in file]
+    return f"{len([line for line in lines if pattern in line]):,} of {len(lines):,}"
+
+
 SCHEMA = {
     "name": "count_lines",
     "description": "Count the lines of a text file.",
@@ -193,7 +232,9 @@ RIGHT_ANSWERS = {
     "bash": [(bash_one_stream,), (bash_two_streams,), (bash_by_popen,), (run_bash,)],
     "bash_tool": [(bash_tool_in_time,), (bash_tool_by_popen,), (bash_tool_through_a_file,), (run_bash,)],
     "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool,)],
-    "schema": [(SCHEMA,), (WORDY,)],
+    "handlers": [(output_by_a_table,), (output_by_the_packages_table,), (output_by_a_chain,)],
+    "schema": [(SCHEMA,), (WORDY,), ({**SCHEMA, "description": "统计文件的行数"},)],
+    "count_lines": [(lines_by_the_file,), (lines_by_bytes,), (lines_in_a_sentence,), (lines_with_a_comma,)],
     "added_tool": [
         ([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": count_lines}),
         ([WORDY, *TOOLS], dict(TOOL_HANDLERS, count_lines=count_by_hand)),
@@ -429,6 +470,21 @@ def run_tool_says_just_error(block, handlers):
         return result_of(block, "Error", is_error=True)
 
 
+def run_tool_error_as_content(block, handlers):
+    handler = handlers.get(block.name)
+    if handler is None:
+        return result_of(block, f"Unknown tool: {block.name}", is_error=True)
+    try:
+        return result_of(block, handler(**block.input))
+    except Exception as error:
+        return result_of(block, error, is_error=True)
+
+
+def run_tool_marks_what_is_short(block, handlers):
+    result = run_tool_look_first(block, handlers)
+    return {**result, "is_error": len(result["content"]) < 100}
+
+
 def run_tool_returns_text(block, handlers):
     try:
         return result_of(block, handlers[block.name](**block.input))
@@ -438,6 +494,71 @@ def run_tool_returns_text(block, handlers):
 
 def run_tool_the_packages_own_map(block, handlers):
     return run_tool(block)
+
+
+def output_hardcoded(call):
+    return run_bash(call.input["command"])
+
+
+def output_dropping_limits(call):
+    return run_bash(call.input["command"]) if call.name == "bash" else run_read(call.input["path"])
+
+
+def output_by_position(call):
+    return TOOL_HANDLERS[call.name](*call.input.values())
+
+
+def output_of_a_dict(call):
+    return TOOL_HANDLERS[call.name](call.input)
+
+
+def output_not_called(call):
+    return TOOL_HANDLERS[call.name]
+
+
+def output_as_a_result(call):
+    return run_tool(call)
+
+
+def lines_of_what_is_read(path, pattern=""):
+    return str(sum(pattern in line for line in run_read(path).splitlines()))
+
+
+def lines_split(path, pattern=""):
+    return str(sum(pattern in line for line in safe_path(path).read_text("utf-8").splitlines()))
+
+
+def lines_with_any_file(path, pattern=""):
+    with open(path, encoding="utf-8") as file:
+        return str(sum(pattern in line for line in file))
+
+
+def lines_counting_newlines(path, pattern=""):
+    return str(sum(pattern in line for line in safe_path(path).read_text("utf-8").split("\n")[:-1]))
+
+
+def lines_counting_an_empty_one(path, pattern=""):
+    return str(sum(pattern in line for line in safe_path(path).read_text("utf-8").split("\n")))
+
+
+def lines_all(path, pattern=""):
+    return lines_by_the_file(path)
+
+
+def lines_counting_matches(path, pattern=""):
+    return str(safe_path(path).read_text("utf-8").count(pattern or "\n"))
+
+
+def lines_zero_if_missing(path, pattern=""):
+    try:
+        return lines_by_the_file(path, pattern)
+    except OSError:
+        return "0"
+
+
+def lines_of_a_limit(path, pattern=""):
+    with safe_path(path).open(encoding="utf-8") as file:
+        return str(sum(pattern in line for line in itertools.islice(file, 10_000)))
 
 
 def changed(schema, **changes):
@@ -544,9 +665,42 @@ WRONG_ANSWERS = {
         ((wrong_run_tool(is_error="true"),), "not marked as an error"),
         ((wrong_run_tool(tool_use_id="toolu_01"),), "whatever happens"),
         ((wrong_run_tool(type="result"),), "whatever happens"),
+        ((wrong_run_tool(name="shout"),), "the API accepts it"),
+        ((wrong_run_tool(error=None),), "the API accepts it"),
+        ((wrong_run_tool(content="text size oolong whisper TEA tea in green"),), "under its own name"),
+        ((run_tool_error_as_content,), "the API accepts it"),
+        ((run_tool_marks_what_is_short,), "not marked as an error"),
+    ],
+    "handlers": [
+        ((output_hardcoded,), "read_file reads"),
+        ((output_dropping_limits,), "under its own name"),
+        ((output_by_position,), "under its own name"),
+        ((output_of_a_dict,), "bash runs"),
+        ((output_not_called,), "bash runs"),
+        ((output_as_a_result,), "bash runs"),
+        ((lambda call: "42 black tea mint\n",), "read_file reads"),
+        ((lambda call: print(output_by_a_table(call)),), "bash runs"),
+        ((lambda call: run_read(call.input["path"]),), "bash runs"),
+    ],
+    "count_lines": [
+        ((lines_of_what_is_read,), "of a long file"),
+        ((lines_split,), "only a newline"),
+        ((lines_with_any_file,), "outside of the workspace"),
+        ((lines_counting_newlines,), "a last line"),
+        ((lines_counting_an_empty_one,), "counts the lines"),
+        ((lines_all,), "counts the lines"),
+        ((lines_counting_matches,), "a last line"),
+        ((lines_zero_if_missing,), "not there"),
+        ((lines_of_a_limit,), "of a long file"),
+        ((lambda path, pattern="": "1, 3, 2, 0, 20000, 38",), "counts the lines"),
+        ((lambda path, pattern="": print(lines_by_the_file(path, pattern)),), "counts the lines"),
+        ((lambda path: lines_by_the_file(path),), "counts the lines"),
+        ((lambda path, pattern="": lines_by_the_file(path, pattern) == "3",), "counts the lines"),
     ],
     "schema": [
         (({**SCHEMA, "name": "count-lines"},), "its name"),
+        (({**SCHEMA, "description": "行"},), "its description"),
+        (({**SCHEMA, "description": "zählt"},), "its description"),
         (({**SCHEMA, "description": ""},), "its description"),
         (({**SCHEMA, "description": "count_lines"},), "its description"),
         ((OPENAI,), "its name"),
@@ -605,7 +759,9 @@ def test_a_check_without_an_answer_says_not_yet(name):
         assert {line.verdict for line in verdict.lines} == {NOT_YET}
 
 
-@pytest.mark.parametrize("name", ["tool_result", "answer_all", "bash", "bash_tool", "run_tool"])
+@pytest.mark.parametrize(
+    "name", ["tool_result", "answer_all", "bash", "bash_tool", "handlers", "run_tool", "count_lines"]
+)
 def test_a_stub_says_not_yet(name):
     def raises(*args):
         raise NotImplementedError
@@ -677,6 +833,12 @@ def test_an_unknown_check_is_named_with_those_that_exist():
 
 def test_replies_are_three_contents():
     assert [block["type"] for reply in check.REPLIES for block in reply] == ["text", "tool_use", "text", "text"]
+
+
+def test_for_splitlines_a_form_feed_and_seven_other_characters_end_a_line_and_for_a_file_they_do_not():
+    ending = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000 and len(f"a{chr(n)}b".splitlines()) > 1]
+    assert sorted({*ending} - {"\n", "\r", "\f"}) == ["\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+    assert len(list(io.StringIO("a" + "a".join({*ending} - {"\n", "\r"}), newline=None))) == 1
 
 
 # ---- the reader's parts

@@ -1,8 +1,43 @@
-"""The exercises of 02: run any tool without ever raising, write a schema, add a tool."""
+"""The exercises of 02: a table of tools, a run_tool that never raises, and a tool of one's own that tells the truth."""
 
+import re
+import tempfile
+import unicodedata
+from pathlib import Path
+
+from ....workspace import workdir
 from ..exercise import Block, Such, exercise, text_with
-from .parts import at, call, fact, holds, string_that
+from .bash import api_says
+from .parts import at, call, each, fact, gives, holds, string_that, user
 from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
+
+NOTES = "green tea\nblack tea\nwater\n"
+SUM = "echo $((6 * 7))"
+
+
+@exercise(
+    "my_output(call), a function that runs one call of bash or read_file and returns its output",
+    files={"notes.txt": NOTES, "menu.txt": "mint\n"},
+    deadline=5.0,
+)
+def handlers():
+    def asks(name, **arguments):
+        return (Block(**call(1, name) | {"input": arguments}),)
+
+    def without(part, *parts):
+        right = text_with(*parts)
+        return Such(f"{right}, and no {part!r}", lambda text: text == right and part not in text)
+
+    table, names = (1, "A dict from a tool's name"), (1, "`**` hands")
+    yield gives("bash runs its command", table)((*asks("bash", command=SUM), text_with("42")))
+    yield gives("read_file reads its file", table)(
+        (*asks("read_file", path="notes.txt"), text_with("black tea")), (*asks("read_file", path="menu.txt"), "mint\n")
+    )
+    yield gives("each argument arrives under its own name, a limit too", names)(
+        (*asks("read_file", path="notes.txt", limit=1), without("black", "green tea")),
+        (*asks("read_file", limit=2, path="notes.txt"), without("water", "black tea")),
+        (*asks("bash", timeout=60, command=SUM), text_with("42")),
+    )
 
 
 # The handlers of run_tool, out here because a TypeError names where a function was defined.
@@ -31,33 +66,46 @@ def run_tool():
 
     def with_and_without(yours, block, handlers):
         """What is said of one call, with the tool in the map and without it; the names in it are left out."""
-        said = [yours(block, handlers)["content"], yours(block, {})["content"]]
+        said = [str(yours(block, table)["content"]) for table in (handlers, {})]
         return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in said]
+
+    def api(result, block, _):
+        return api_says([block], user([result]))
 
     fine, swapped = asks("shout", text="tea"), asks("label", colour="green", text="tea")
     unknown, fails = asks("whisper", text="tea"), asks("price", tea="oolong")
     missing, extra = asks("shout"), asks("shout", text="tea", size="big")
-    under_its_name = (2, "A dict from the tool's name to the function")
-    tells, order = (3, "The result has the call's id"), (3, "This is how. Notice the order")
+    under_its_name = (1, "`**` hands")
+    names_it, goes_on = (2, "`is_error: true` is the API's own way"), (3, "Four inputs, one cure")
+    order = (3, "Look up first, then call")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
     different = Such("two different strings", lambda said: said[0] != said[1])
     call_seven = ("tool_result", fine[0].id)
     yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
         [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), at("content")
     )
-    yield holds("a good result is not marked as an error", tells)(
+    yield holds("a good result is not marked as an error", names_it)(
         [fine], unmarked, lambda result, *_: result.get("is_error", False)
     )
-    yield holds("an unknown tool is an error that names the tool", tells)([unknown], error("whisper"))
-    yield holds("a missing argument is an error that names it", tells)([missing], error("text"))
-    yield holds("an argument too many is an error that names it", tells)([extra], error("size"))
-    yield holds("a handler that fails is an error that says why", tells)([fails], error("oolong"))
+    yield holds("an unknown tool is an error that names the tool", names_it)([unknown], error("whisper"))
+    yield holds("a missing argument is an error that names it", goes_on)([missing], error("text"))
+    yield holds("an argument too many is an error that names it", goes_on)([extra], error("size"))
+    yield holds("a handler that fails is an error that says why", goes_on)([fails], error("oolong"))
     yield holds("a KeyError inside a handler is not reported as an unknown tool", order)(
         [fails], different, run=with_and_without
     )
-    yield holds("whatever happens, it returns a tool_result with the id of the call", tells)(
-        [fine, unknown, missing, extra, fails], call_seven, lambda result, *_: (result["type"], result["tool_use_id"])
+    every = [fine, unknown, missing, extra, fails]
+    yield holds("whatever happens, it returns a tool_result with the id of the call", goes_on)(
+        every, call_seven, lambda result, *_: (result["type"], result["tool_use_id"])
     )
+    yield holds("and the API accepts it: a content that can be sent, no key that it does not know", goes_on)(
+        every, "accepted", api
+    )
+
+
+def is_a_sentence(text):
+    """Several words; not every script has spaces between them."""
+    return len(text.split()) > 1 or sum(unicodedata.category(letter) == "Lo" for letter in text) > 1
 
 
 @exercise(
@@ -65,7 +113,7 @@ def run_tool():
 )
 def schema():
     sees, apart = (4, "It sees the **schema**"), (4, "The two are written in two places")
-    sentence = string_that("a sentence", lambda text: len(text.split()) > 1)
+    sentence = string_that("a sentence", is_a_sentence)
     yield fact("its name is count_lines", sees)("count_lines", at("name"))
     yield fact("its description says to the model what it does", sees)(sentence, at("description"))
     yield fact("its input is an object", sees)("object", at("input_schema", "type"))
@@ -78,14 +126,67 @@ def schema():
     yield fact("the API accepts it", sees)("accepted", lambda tool: api_says_of([tool]))
 
 
+LONG = "".join(f"order {number}\n" for number in range(20_000))
+
+
+@exercise(
+    "my_count_lines(path, pattern=''), a function that returns how many lines of a file hold the pattern",
+    files={
+        "notes.txt": NOTES,
+        "log.txt": LONG,
+        "menu.txt": "Green tea\fBlack tea\nWater\n",
+        "odd.txt": "one\vtwo\x85three\u2028four\n",
+        "last.txt": "first\nlast",
+        "empty.txt": "",
+    },
+)
+def count_lines():
+    cuts, feeds, place = (5, "`run_read` is made for a model"), (5, "A form feed"), (5, "`safe_path` is the door")
+
+    def number(wanted):
+        def holds(said):
+            found = re.search(r"\d+", re.sub(r"(?<=\d)[,_'](?=\d{3})", "", str(said)))
+            return found is not None and int(found[0]) == wanted
+
+        return Such(f"{wanted}, as a number or in a string", holds)
+
+    def counted(*rows):
+        return [(*row[:-1], number(row[-1])) for row in rows]
+
+    def attempt(yours, *args):
+        try:
+            return yours(*args)
+        except (OSError, ValueError) as error:
+            return f"{type(error).__name__} was raised"
+
+    def outside(yours, _):
+        with tempfile.TemporaryDirectory(dir=workdir().parent) as folder:
+            secret = Path(folder) / "secret.txt"
+            secret.write_text("one\ntwo\nthree\n", encoding="utf-8")
+            return attempt(yours, f"../{secret.parent.name}/secret.txt")
+
+    none = Such("no number: an exception, such as a ToolError", lambda said: not any(map(str.isdigit, str(said))))
+    yield gives("it counts the lines of a file", cuts)(*counted(("menu.txt", "Water", 1), ("notes.txt", 3)))
+    yield gives("with a pattern, it counts only the lines that hold it", cuts)(
+        *counted(("notes.txt", "tea", 2), ("notes.txt", "coffee", 0))
+    )
+    yield gives("of a long file it counts every line", cuts)(*counted(("log.txt", 20_000), ("log.txt", "999", 38)))
+    yield gives("only a newline ends a line", feeds)(*counted(("menu.txt", 2), ("odd.txt", 1)))
+    yield gives("a last line without a newline counts, and an empty file has no line", feeds)(
+        *counted(("last.txt", 2), ("empty.txt", 0))
+    )
+    yield holds("a file that is not there has no number of lines", place)(each("no_such_file.txt"), none, run=attempt)
+    yield holds("a file outside of the workspace is refused", place)(each("../FOLDER/secret.txt"), none, run=outside)
+
+
 @exercise(
     "your_tools, your_handlers: a list of tools, and a dict of handlers",
-    files={"notes.txt": "green tea\nblack tea\nwater\n"},
+    files={"notes.txt": NOTES},
     untouched=are_the_packages,
 )
 def added_tool():
-    copies, loop = (5, "The two new names are copies"), (5, "The loop did not change")
-    yield from holds_one_more("your", "count_lines", copies, (2, "No branch, no argument picked out by hand"))
+    copies, loop = (5, "A copy with one more entry"), (2, "The loop knows no tool by name")
+    yield from holds_one_more("your", "count_lines", copies, (1, "A dict from a tool's name"))
     yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop)(
         text_with("2"), at("content"), calling("count_lines", path="notes.txt", pattern="tea")
     )
