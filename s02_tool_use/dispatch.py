@@ -48,15 +48,15 @@ TOOLS = [
     ),
     _tool(
         "write_file",
-        "Write a whole text file as UTF-8; an old one is replaced, missing folders are made. To change a part of a "
-        "file use edit_file.",
+        "Write a whole file as UTF-8; an old one is replaced, missing folders are made. Returns its size. To edit a "
+        "part use edit_file.",
         ["path", "content"],
         path=_PATH,
         content=("string", "The whole new content."),
     ),
     _tool(
         "edit_file",
-        "Replace old_text by new_text in a file; nothing else changes. old_text must be in the file exactly once, "
+        "Replace old_text by new_text in a file; says in which lines. old_text must be in the file exactly once, "
         "copied exactly, whitespace too: take in some lines around it if it is not unique.",
         ["path", "old_text", "new_text"],
         path=_PATH,

@@ -26,13 +26,14 @@ NOTEBOOKS = {
 CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk", "CATALOGUE": "beyond"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
+_HOMES = {name: f"exercises.{module}" for name, module in _HOMES.items()} | {"my_tool": "lint"}  # for any tool
 
 
 class NoSuchCheck(AttributeError):
     """A name that no check has, as one sentence: a cell shows it without a traceback."""
 
     def __init__(self, name: object) -> None:
-        names = [name for _, names in NOTEBOOKS.values() for name in names]
+        names = [*(name for _, names in NOTEBOOKS.values() for name in names), "my_tool"]
         super().__init__(f"There is no check {name!r}. The checks are: {', '.join(names)}.")
 
     def _render_traceback_(self) -> list[str]:  # asked by IPython
@@ -42,7 +43,7 @@ class NoSuchCheck(AttributeError):
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise NoSuchCheck(name)
-    return getattr(importlib.import_module(f"{__package__}.exercises.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"{__package__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

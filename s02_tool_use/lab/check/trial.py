@@ -112,11 +112,11 @@ def own_line(error: BaseException, function: Callable) -> str:
     code = getattr(function, "__code__", None)
     if code is not None:
         frames.insert(0, traceback.FrameSummary(code.co_filename, code.co_firstlineno, code.co_name))
-    mine = [frame for frame in frames if _is_learners(frame.filename)]
+    mine = [frame for frame in frames if is_learners(frame.filename)]
     return f"line {mine[-1].lineno}: {mine[-1].line}".removesuffix(": ") if mine else ""
 
 
-def _is_learners(file):
+def is_learners(file):
     others = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     return not file.startswith(("<frozen", str(PACKAGE), *others))
 
