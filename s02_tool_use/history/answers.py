@@ -19,7 +19,7 @@ def cancelled(call_id, why=CANCELLED):
     return {"type": "tool_result", "tool_use_id": call_id, "content": why, "is_error": True}
 
 
-def answer_every_call(messages: list, log: Callable[[str], object], **_: object) -> list:
+def answer_every_call(messages: list, log: Callable[[str], object] = lambda line: None, **_: object) -> list:
     """Every call answered right after it. A new list, in which the user's turns begin with the answers: rules P1 to P6.
 
     A result is brought there from wherever it stands. A call that has none gets a placeholder, which says so.

@@ -33,6 +33,11 @@ def is_placeholder(result):
     return isinstance(content, str) and _PLACEHOLDER.match(content) is not None
 
 
+def own_ids(messages, log, **_):
+    """An id of its own for every call."""
+    return pair_server_tools(unique_ids(messages, log), log)
+
+
 def unique_ids(messages, log):
     """Rules P7, P8: the very same call twice in one turn is one call; another with a used or illegal id is renamed.
 

@@ -3,6 +3,9 @@
 One message comes out for each that goes in, so the indexes stay. What calls and results mean to each other comes later.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from . import quick
 from .blocks import fixed
 from .fields import ONLY_INSIDE_RESULT, NotJson, as_json, block_of, has_words, kind_name, known_fields
@@ -12,7 +15,13 @@ ROLES = ("user", "assistant", "system")
 ONLY_OF_SYSTEM = ("output_config", "clear_at")  # what else a system message holds
 
 
-def plain_messages(messages, log, system_role=True, system=None, **options):
+def plain_messages(
+    messages: list,
+    log: Callable[[str], object] = lambda line: None,
+    system_role: bool = True,
+    system: list | None = None,
+    **options: Any,
+) -> list:
     """Plain data, known fields only. New dicts, which share nothing that can change with `messages`.
 
     A message with nothing to send has the content []. ValueError for what nobody can fix.

@@ -263,7 +263,7 @@ WORK = {
     "00_start_here": ("s5-step", "Forward ▶", "", "Enter", "the user speaks"),
     "04_safe_path": ("s3-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),
     "05_normalize_messages": (
-        "s5-lab",
+        "tested-lab",
         "Every call answered right after it",
         "",
         "Space",

@@ -15,7 +15,7 @@ NOTEBOOKS = {
     "02": ("dispatch", ["handlers", "run_tool", "schema", "count_lines", "added_tool"]),
     "03": ("files", ["write", "read", "edit", "names"]),
     "04": ("paths", ["inside", "safe_path", "glob"]),
-    "05": ("histories", ["results_first", "merge", "orphans"]),
+    "05": ("histories", ["orphans", "merge", "results_first", "answers", "plain", "normalize"]),
     "06": ("loops", ["limit", "loop", "approve", "stop", "together", "usage"]),
     "07": ("inspection", ["fault", "pairs"]),
     "08": ("sdk", ["beta_tool", "differences"]),
@@ -53,6 +53,7 @@ def __dir__() -> list[str]:
 def yours(name: str, otherwise: Any) -> Any:
     """Return what passed `check.<name>(...)` in this kernel, or `otherwise`; and print which of the two it is.
 
+    `otherwise` is the package's part, or None: then nothing stands in for the reader's.
     The last verdict counts. Of a check that was given several values it is the tuple of them.
     """
     if name not in [name for _, names in NOTEBOOKS.values() for name in names]:
@@ -61,7 +62,7 @@ def yours(name: str, otherwise: Any) -> Any:
         print(f"{name}: yours, it passed its check")
         return _record.kept[name]
     is_ours = str(getattr(otherwise, "__module__", "")).startswith("s02_tool_use")
-    stand_in = "the package's" if is_ours else "a stand-in"
+    stand_in = "left out" if otherwise is None else "the package's" if is_ours else "a stand-in"
     print(f"{name}: {stand_in}, until check.{name} passes")
     return otherwise
 

@@ -24,3 +24,10 @@ def with_call(reply: Any, name: str, **arguments: Any) -> Any:
     print("README names models that call tools.")
     call = {"type": "tool_use", "id": "toolu_stand_in", "name": name, "input": arguments}
     return type(reply).construct(**{**plain, "content": [*plain["content"], call], "stop_reason": "tool_use"})
+
+
+def sdk_blocks(*blocks: dict) -> list[Any]:
+    """These blocks as the SDK gives them in the content of a reply."""
+    from anthropic.types import Message
+
+    return Message.construct(content=list(blocks)).content

@@ -23,6 +23,7 @@ def show_source(*things: object) -> Page:
 def _of(thing: object) -> tuple[str, str]:
     """(file, source text) of a function, class or module, or of a table that a module of the package defines."""
     if inspect.isclass(thing) or inspect.isroutine(thing) or inspect.ismodule(thing):
+        thing = inspect.unwrap(thing) if callable(thing) else thing  # of a decorated one: where it was written
         try:
             return _where(inspect.getsourcefile(thing)), textwrap.dedent(inspect.getsource(thing)).rstrip()
         except (OSError, TypeError):  # built in, or typed into a prompt that keeps no source

@@ -13,6 +13,8 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, guarded, row, switch, typed
 
+BY_NAME = {one.__name__: one for one in PASSES}
+
 
 class HistoryLab(Panel):
     """Pick a history that somebody reported, or paste your own, and switch the passes on and off.
@@ -28,7 +30,7 @@ class HistoryLab(Panel):
         self.case = ipywidgets.Dropdown(options=["(your own)", *self.cases], value=picked, description="History")
         begin = conversation.plain(messages) if own else self.cases[case]["messages"]
         self.text = typed(ipywidgets.Textarea, "Messages", rows=8, value=rows.to_edit(begin))
-        self.switches = {name: switch(str(one.__doc__).split(".")[0]) for name, one in PASSES.items()}
+        self.switches = {name: switch(str(one.__doc__).split(".")[0]) for name, one in BY_NAME.items()}
         self.why, self.repairs = Drawing(), Drawing()
         self.before, self.fixed = (Drawing(width="48%", min_width="24em") for _ in range(2))
         self.case.observe(self._picked, "value")
@@ -85,17 +87,17 @@ class HistoryLab(Panel):
         return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
 
 
-def fix(history, chosen=tuple(PASSES)):
+def fix(history, chosen=tuple(BY_NAME)):
     """Run the chosen passes over a list of messages. Returns the new list and a line for each repair.
 
-    With all of them it is what normalize_messages does. ValueError for what nobody can fix, or not without `plain`.
+    With all of them it is what normalize_messages does. ValueError for what nobody can fix, or not as plain data.
     """
     repairs = []
-    history = history if "plain" in chosen else conversation.plain(history)
+    history = history if "plain_messages" in chosen else conversation.plain(history)
     try:
-        for name in PASSES:
+        for name, one in BY_NAME.items():
             if name in chosen:
-                history = PASSES[name](history, repairs.append)
+                history = one(history, repairs.append)
     except (AttributeError, IndexError, KeyError, TypeError) as error:  # at a shape that a pass does not expect
         raise ValueError(f"These passes need plain data first: {type(error).__name__}: {error}.") from None
     return history, repairs

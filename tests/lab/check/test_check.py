@@ -858,6 +858,12 @@ def test_a_part_is_the_packages_until_its_check_has_passed(monkeypatch, capsys):
     ]
 
 
+def test_where_nothing_stands_in_for_a_part_it_is_left_out_until_its_check_has_passed(monkeypatch, capsys):
+    monkeypatch.setattr(record, "kept", {})
+    assert check.yours("stop_reason", None) is None
+    assert capsys.readouterr().out == "stop_reason: left out, until check.stop_reason passes\n"
+
+
 @pytest.mark.parametrize("later", [None, ["end_turn"] * 3], ids=["not yet", "wrong"])
 def test_the_last_verdict_decides_whose_part_it_is(later, monkeypatch):
     monkeypatch.setattr(record, "kept", {})

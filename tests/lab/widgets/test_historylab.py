@@ -4,8 +4,7 @@ import pytest
 
 from s02_tool_use import normalize_messages
 from s02_tool_use.lab import api_says, histories
-from s02_tool_use.lab.widgets.historylab import fix, pasted
-from s02_tool_use.messages import PASSES
+from s02_tool_use.lab.widgets.historylab import BY_NAME, fix, pasted
 
 CASES = histories()
 
@@ -23,9 +22,9 @@ def test_all_passes_together_do_what_normalize_messages_does(case):
     assert (after if isinstance(after, str) else after[0]) == outcome(normalize_messages, case["messages"])
 
 
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("name", BY_NAME)
 def test_each_pass_is_missed_in_some_history(name):
-    rest = [other for other in PASSES if other != name]
+    rest = [other for other in BY_NAME if other != name]
     for case in CASES.values():
         after = outcome(fix, case["messages"], rest)
         if isinstance(after, str) or after[0] != fix(case["messages"])[0]:
@@ -36,10 +35,10 @@ def test_each_pass_is_missed_in_some_history(name):
 def test_without_the_answers_an_orphan_is_still_refused():
     orphan = CASES["orphan-cancel-then-user"]["messages"]
     assert api_says(fix(orphan)[0]) == "accepted"
-    assert api_says(fix(orphan, [name for name in PASSES if name != "answers"])[0]) != "accepted"
+    assert api_says(fix(orphan, [name for name in BY_NAME if name != "answer_every_call"])[0]) != "accepted"
 
 
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("name", BY_NAME)
 def test_the_input_stays_as_it_was(name):
     for case in histories().values():
         before = repr(case["messages"])
@@ -49,7 +48,7 @@ def test_the_input_stays_as_it_was(name):
 
 def test_a_shape_that_only_the_first_pass_can_read_is_told():
     with pytest.raises(ValueError, match="need plain data first"):
-        fix([{"role": "user"}], ["answers", "merge", "ends"])
+        fix([{"role": "user"}], ["answer_every_call", "merge_turns", "end_well"])
 
 
 @pytest.mark.parametrize(

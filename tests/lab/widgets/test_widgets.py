@@ -326,7 +326,7 @@ def test_ctrl_c_ends_a_search_without_end_and_is_one_sentence(ctrl_c, monkeypatc
 def test_a_history_is_fixed_by_all_passes_and_by_one_less_it_is_not():
     panel = HistoryLab()
     assert "after  The API: accepted" in shown(panel)
-    panel.switches["answers"].value = False
+    panel.switches["answer_every_call"].value = False
     assert "after  The API: messages.1: `tool_use` ids were found" in shown(panel)
 
 
