@@ -514,6 +514,7 @@ ACCEPTED = {
     "an advisor": [Q, assistant({**SEARCH, "name": "advisor"}, ADVICE, text("a")), Q],
     "a compaction first": [assistant({"type": "compaction", "content": "We found tea."}, text("Tea.")), Q],
     "a compaction that failed": [Q, assistant({"type": "compaction", "content": None}, text("Tea.")), Q],
+    "a compaction last": [assistant({"type": "compaction", "content": "We found tea."})],
     "a fallback": [Q, assistant({"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}, text("a")), Q],
     "system at the end": [Q, assistant(text("a")), Q, SYSTEM],
     "system behind results": [Q, assistant(CALL), user(RESULT), SYSTEM],

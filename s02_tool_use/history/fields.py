@@ -48,6 +48,7 @@ SERVER_RESULTS = {name for name in FIELDS if name.endswith("_tool_result")}
 CALL_OF = dict.fromkeys(SERVER_RESULTS, "server_tool_use") | {"mcp_tool_result": "mcp_tool_use"}
 SERVER_CALLS = set(CALL_OF.values())
 SERVER_SIDE = SERVER_RESULTS | SERVER_CALLS
+GOES_ON = SERVER_SIDE | {"compaction"}  # an assistant's turn that ends in one of these is sent back, and goes on
 THINKING = {"thinking", "redacted_thinking"}
 IN_SYSTEM = {"text", "tool_addition", "tool_removal"}  # what a system message holds
 # Blocks that only one side may send: rules P11 and C11 of the offline API.

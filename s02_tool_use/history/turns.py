@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import groupby
 from typing import NamedTuple
 
-from .fields import HOME, SERVER_RESULTS, SERVER_SIDE, THINKING
+from .fields import GOES_ON, HOME, SERVER_RESULTS, THINKING
 
 
 class Turn(NamedTuple):
@@ -111,10 +111,10 @@ def ends_in(message, kinds):
 
 def needs_a_word(messages):
     """Whether the user has to speak before the model can: it had the last word, and not in a turn that is paused on a
-    tool at the API's side, which goes on by itself.
+    tool at the API's side or on a compaction, which goes on by itself.
     """
     last = next((message for message in reversed(messages) if message["role"] != "system"), None)
-    return last is None or last["role"] == "assistant" and not ends_in(last, SERVER_SIDE)
+    return last is None or last["role"] == "assistant" and not ends_in(last, GOES_ON)
 
 
 def close_turns(messages, log):

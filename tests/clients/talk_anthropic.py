@@ -42,10 +42,17 @@ with client.messages.stream(**order) as stream:
     streamed = stream.get_final_message().parsed_output
 # A tool and a format in one conversation: the text of a turn that calls the tool would be parsed too.
 both = client.beta.messages.tool_runner(tools=tools, output_format=Order, **files).until_done()
+compacting, stops = client.beta.messages.tool_runner(tools=tools, betas=["compact-2026-09-04"], **files), []
+for reply in compacting:
+    stops.append(reply.stop_reason)
+    if reply.stop_reason == "tool_use":
+        compacting.compact_before_next_turn()
+        compacting.append_messages(reply, compacting.generate_tool_call_response())
 tell(
     parsed=client.messages.parse(**order).parsed_output,
     streamed=streamed,
     with_tools=both.parsed_output,
     texts=[reply.content[-1].text for reply in runners],
     patterns=patterns,
+    stops=stops,
 )

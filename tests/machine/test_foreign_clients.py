@@ -63,10 +63,11 @@ def counts(*said):
 
 
 @MODELS
-def test_the_python_sdk_parses_and_its_runners_run_tools(server, model):
+def test_the_python_sdk_parses_and_its_runners_run_tools_append_and_compact(server, model):
     said = talk(server, "anthropic.py", model)
     assert counts(said["parsed"], said["streamed"], said["with_tools"]) == [3, 3, 2]
-    assert (said["texts"], said["patterns"]) == ([ANSWER] * 3, ["**/*.py"] * 4)
+    assert (said["texts"], said["patterns"]) == ([ANSWER] * 3, ["**/*.py"] * 6)  # once more after append_messages
+    assert said["stops"] == ["tool_use", "compaction", "end_turn"]
     assert not refusals(server)
 
 

@@ -16,7 +16,7 @@ from operator import not_
 from typing import Any
 
 from ...calls.pictures import check_picture
-from ...history.fields import CALL_OF, HOME, SERVER_CALLS, SERVER_RESULTS, SERVER_SIDE, THINKING
+from ...history.fields import CALL_OF, GOES_ON, HOME, SERVER_CALLS, SERVER_RESULTS, THINKING
 from ...history.system import version_of
 from ...history.turns import ends_in
 from .allowed import BETAS, VERSIONS, effort_levels, lacking
@@ -391,11 +391,11 @@ def thinking_is_not_last(conversation: Conversation) -> Found:
 
 
 def ends_with_the_user(conversation: Conversation) -> Found:
-    """R6. The models since 4.6 answer the user; only a turn that is paused on a server tool goes on by itself.
+    """R6. The models since 4.6 answer the user; only a turn paused on a server tool or a compaction goes on.
     R7, K6. Where prefill is allowed, it does not end in white space, and has no thinking unless the request wants it.
     """
     last, final = len(conversation.messages) - 1, conversation.messages[-1]
-    if final["role"] != "assistant" or ends_in(final, SERVER_SIDE):
+    if final["role"] != "assistant" or ends_in(final, GOES_ON):
         return
     if not (conversation.older if conversation.profile.prefill is None else conversation.profile.prefill):
         text = "This model does not support assistant message prefill. The conversation must end with a user message."

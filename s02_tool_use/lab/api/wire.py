@@ -159,6 +159,13 @@ def _cost(block):
     return count_tokens(_text(block)) + (count_tokens(block["name"]) if block["type"] == "tool_use" else 0)
 
 
+def compacted(content: list) -> tuple[str, list]:
+    """What answers a request with `compaction`: the summary, and the one block that holds it."""
+    said = [block.get("text") or block.get("content") for block in content if block["type"] in ("text", "compaction")]
+    summary = "\n".join(filter(None, said))
+    return summary, [{"type": "compaction", "content": summary, "signature": sign(summary)}]
+
+
 def stop_at(content: list, sequences: list) -> tuple[list, str | None]:
     """The blocks up to the first stop sequence in a text, and that sequence; or all of them, and None."""
     for index, block in enumerate(content):
@@ -201,6 +208,10 @@ def message_body(request: dict, reply: dict, known: set[str] | None = None) -> t
     what the cache holds, as in cache_usage. Keys that only some replies have are there when the request asks for it.
     """
     content = fill_blocks(reply["content"], request)
+    summary = None
+    if request.get("compaction"):
+        summary, content = compacted(content)
+        reply = {"stop_reason": "compaction", **reply}
     content, sequence = stop_at(content, request.get("stop_sequences") or [])
     budget = request["max_tokens"]
     if reply.get("stop_reason") == "max_tokens" and content:
@@ -228,6 +239,8 @@ def message_body(request: dict, reply: dict, known: set[str] | None = None) -> t
         "usage": cache_usage(request, set() if known is None else known)
         | {"output_tokens": min(whole, budget), "service_tier": "standard", "inference_geo": "global"},
     }
+    if summary:
+        message["usage"]["output_tokens"] = count_tokens(summary)
     thoughts = [_cost(block) for block in content if block["type"] in ("thinking", "redacted_thinking")]
     if thoughts or (request.get("thinking") or {}).get("type", "disabled") != "disabled":
         message["usage"]["output_tokens_details"] = {"thinking_tokens": sum(thoughts)}

@@ -15,6 +15,7 @@ from .prompt import Clause, paths_in
 from .toolbox import Call, Result, Toolbox
 from .values import Values
 
+SUMMED_UP = 80  # characters of each result in a summary
 MAX_REPEATS = 3  # how often a call that was not run is asked for again
 _NOT_RUN = re.compile(r"\(cancelled\)|Not run\b")
 _FORBIDDEN = re.compile(r"\buser\b.*\b(not allow|refused|denied|rejected|declined)|用户.*(不允许|拒绝)", re.I)
@@ -34,6 +35,10 @@ class Understudy:
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
         """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
         asked, choice = Asked(request), request.get("tool_choice") or {}
+        if request.get("compaction"):
+            return {"content": [{"type": "text", "text": asked.summary()}]}
+        if request["messages"][-1]["role"] == "assistant" and (so_far := _summary(request["messages"][-1])):
+            return {"content": [{"type": "text", "text": f"This is what I know from before: {so_far}"}]}
         clause, kind = asked.clause, choice.get("type")
         text, calls = next_step(asked, plan_for(clause))
         if asked.ran and not calls and kind in ("tool", "none"):  # the results may be of tools that it does not allow
@@ -102,6 +107,15 @@ class Asked:
         self.ran = [(name, result) for name, result in answered if not (result.is_error and _NOT_RUN.match(result))]
         if len(answered) - len(self.ran) > MAX_REPEATS:  # it would ask for the same thing for ever
             self.ran = answered
+
+    def summary(self) -> str:
+        """What was asked for and what came back, in a line."""
+        said = "; ".join(f"{name} gave {result.strip()[:SUMMED_UP]!r}" for name, result in self.ran)
+        return f"The user asked: {self.clause.text.strip()!r}. {f'Since then {said}.' if said else 'Nothing was done.'}"
+
+
+def _summary(message):
+    return next((block.get("content") for block in _blocks(message) if block["type"] == "compaction"), None)
 
 
 def _blocks(holder):

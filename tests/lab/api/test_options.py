@@ -12,7 +12,8 @@ from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.understudy import Understudy
 
 HEADERS = {"x-api-key": "any", "anthropic-version": "2023-06-01", "content-type": "application/json"}
-BETA = "structured-outputs-2025-11-13"  # with which output_format was what output_config.format is now
+# With the first, output_format was what output_config.format is now.
+BETAS = {"output_format": "structured-outputs-2025-11-13", "compaction": "compact-2026-09-04"}
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +23,10 @@ def ask():
         connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
 
         def post(request):
-            headers = HEADERS | {"anthropic-beta": BETA} if "output_format" in request else HEADERS
-            connection.request("POST", "/v1/messages", json.dumps(request), headers)
+            sent = json.dumps(request)
+            beta = [beta for option, beta in BETAS.items() if f'"{option}"' in sent]
+            headers = HEADERS | {"anthropic-beta": beta[0]} if beta else HEADERS
+            connection.request("POST", "/v1/messages", sent, headers)
             body = json.loads(connection.getresponse().read())
             assert body["type"] == "message", body
             return body
@@ -98,6 +101,12 @@ def stops_at_the_sequence(request, message):
 
 def is_cut_off(request, message):
     return message["stop_reason"] == "max_tokens" and message["usage"]["output_tokens"] == request["max_tokens"]
+
+
+def is_a_summary(request, message):
+    [block] = message["content"]
+    right = (message["stop_reason"], block["type"]) == ("compaction", "compaction")
+    return right and "Read README.md" in block["content"] and 5 < message["usage"]["output_tokens"] < 100
 
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
@@ -181,6 +190,8 @@ OPTIONS = {
     "max_tokens in JSON": (TALK, {"max_tokens": 5, "output_config": JSON}, is_cut_off),
     "output_format": (TALK, {"output_format": JSON["format"]}, is_json),
     "JSON after calls": (LOOK, OFFER | {"output_config": JSON}, calls_two, OFFER | {"output_config": JSON}, is_json),
+    "compaction": (LOOK, {"compaction": {"type": "summarize"}}, is_a_summary, OFFER, calls_two),
+    "compaction after calls": (LOOK, OFFER, calls_two, {"compaction": {"type": "summarize"}}, is_a_summary),
 }
 for one, prompt in [
     (tool("Bash", required=("command",)), "Run `ls`"),

@@ -133,6 +133,7 @@ OF_BETAS = [
     ("mcp-client-2025-11-20", ask(tools=[{"type": "mcp_toolset", "mcp_server_name": "docs"}]), "tools.0: Input tag"),
     ("advisor-tool-2026-03-01", ask(tools=[{"type": "advisor_20260301", "name": "advisor"}]), "tools.0: Input tag"),
     ("computer-use-2025-11-24", ask(tools=[{"type": "computer_20251124", "name": "c"}]), "tools.0: Input tag"),
+    ("compact-2026-09-04", talk("Hi.", [COMPACTED]), "messages.1.content.0: Input tag 'compaction' "),
     ("compact-2026-01-12", talk("Hi.", [COMPACTED, text("a")], "b"), "messages.1.content.0: Input tag 'compaction' "),
     ("mcp-client-2025-04-04", talk("Hi.", [MCP_CALL, MCP_RESULT, text("a")], "b"), "messages.1.content.0: Input tag"),
     ("advisor-tool-2026-03-01", talk("Hi.", [SEARCH, ADVICE, text("a")], "b"), "messages.1.content.1: Input tag"),
