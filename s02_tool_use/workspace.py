@@ -1,8 +1,8 @@
 """The workspace: the one folder that the file tools may touch.
 
-Two steps keep them in it. safe_path decides where a path really leads. open_folder then goes there folder by folder
-and follows no link, whatever was swapped in between; Windows cannot, and has the first step alone.
-Left out: hard links, which no path shows, and bash, which only the operating system can confine (sandbox.py).
+Two steps keep them in it, as notebook 04 builds them. safe_path decides where a path really leads. open_folder then
+goes there folder by folder and follows no link, whatever was swapped in between; Windows cannot, and has the first step
+alone. Left out: hard links, which no path shows, and bash, which only the operating system can confine (sandbox.py).
 """
 
 import contextlib
@@ -87,13 +87,13 @@ def safe_path(p: str | bytes | os.PathLike[str]) -> Path:
     followed by hand: Path.resolve() gives up at a loop and leaves the rest unchecked (python/cpython#117546).
     """
     name, (given, root) = checked(p), _current()
-    todo = steps(name, root, given)
-    here, kind, links = root, "folder", 0
+    here, links = root, 0
+    todo, kind = steps(name, root, given), "folder"
     while todo:
         part = todo.pop()
         if kind == "file":
             raise ToolError(f"{name!r}: {here.name!r} is a file, not a folder")
-        if kind == "missing" and part in (".", ".."):  # only text would know where 'missing/..' is
+        if kind == "missing" and part in (".", ".."):  # only the string would know where 'missing/..' is
             raise ToolError(f"{name!r}: there is no folder {here.name!r}")
         here = here.parent if part == ".." else here / part
         if not here.is_relative_to(root):
@@ -107,7 +107,8 @@ def safe_path(p: str | bytes | os.PathLike[str]) -> Path:
             if links > MAX_LINKS or ON_WINDOWS:
                 raise ToolError(f"{name!r} goes through links that cannot be followed; use the path of the real file")
             todo += steps(target, root, given)
-            here, kind = here.parent, "folder"
+            here = here.parent
+            kind = "folder"
     if not here.is_relative_to(root):
         raise ToolError(f"{name!r} leads outside the workspace; give a path relative to the workspace")
     return here

@@ -20,7 +20,14 @@ WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "11"
 SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 
 # The pages on which the reader builds the agent, by their stems, such as "02_dispatch_map".
-REWRITTEN = {"01_hardcoded_bash", "02_dispatch_map", "03_file_tools", "05_normalize_messages", "06_agent_loop"}
+REWRITTEN = {
+    "01_hardcoded_bash",
+    "02_dispatch_map",
+    "03_file_tools",
+    "04_safe_path",
+    "05_normalize_messages",
+    "06_agent_loop",
+}
 BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
 # The pages on which an exercise stands right behind its section: those, and these.
 PLACED = {"09_beyond_the_loop"}

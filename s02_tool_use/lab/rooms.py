@@ -46,18 +46,19 @@ def copy_sample(folder: Path) -> None:
         path.rename(path.with_suffix(""))
 
 
-def escape_room() -> Path:
+def escape_room(show: bool = True) -> Path:
     """Make a workspace `work` with something to find outside of it; returns the folder around it.
 
-    Prints what lies where, as a tree, never the path. Call it again to get back to a clean state.
+    Prints what lies where, as a tree, never the path. Call it again to get back to a clean state; with show=False it
+    prints nothing.
     """
     base = _new_folder()
     refused = build_room(base)
     use_workdir(base / "work")
-    for path in sorted(base.rglob("*")):
+    for path in sorted(base.rglob("*")) if show else ():
         end = f" -> {os.readlink(path)}" if path.is_symlink() else "/" if path.is_dir() else ""
         print("    " * len(path.relative_to(base).parts[1:]) + path.name + end)
-    if refused:
+    if refused and show:
         print("This system made no links (Windows needs its developer mode for them): cells about links differ here.")
     return base
 

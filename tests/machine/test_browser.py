@@ -261,7 +261,7 @@ def test_after_a_restart_and_a_reload_every_cell_is_readable(lab, widgets):
 PROMPT = "Write to the agent, then press Enter"
 WORK = {
     "00_start_here": ("s5-step", "Forward ▶", "", "Enter", "the user speaks"),
-    "04_safe_path": ("s3-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),
+    "04_safe_path": ("s4-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),
     "05_normalize_messages": (
         "tested-lab",
         "Every call answered right after it",

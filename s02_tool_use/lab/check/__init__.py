@@ -14,7 +14,7 @@ NOTEBOOKS = {
     "01": ("bash", ["stop_reason", "tool_result", "answer_all", "bash", "bash_tool"]),
     "02": ("dispatch", ["handlers", "run_tool", "schema", "count_lines", "added_tool"]),
     "03": ("files", ["write", "read", "edit", "names"]),
-    "04": ("paths", ["inside", "safe_path", "glob"]),
+    "04": ("paths", ["inside", "safe_path", "walk", "glob"]),
     "05": ("histories", ["orphans", "merge", "results_first", "answers", "plain", "normalize"]),
     "06": ("loops", ["limit", "loop", "approve", "stop", "together", "usage"]),
     "07": ("inspection", ["fault", "pairs"]),

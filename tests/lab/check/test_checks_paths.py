@@ -1,7 +1,9 @@
 """The checks of 04: right answers pass, plausible wrong ones fail at the sentence that fits, a stub says "not yet"."""
 
+import contextlib
 import fnmatch
 import glob
+import inspect
 import os
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from answers import not_yet, right, wrong
 
 import s02_tool_use
+from s02_tool_use import workdir
 from s02_tool_use.lab import check, escape_room
 from s02_tool_use.lab.check.exercise import NOT_YET, RIGHT
 
@@ -150,7 +153,146 @@ def path_unresolved(root, p):
     return root / p
 
 
+def path_of_the_page(p):
+    path = (workdir() / p).resolve()
+    if not path.is_relative_to(workdir()):
+        raise ValueError(f"{p!r} leads outside the workspace")
+    return path
+
+
+def path_with_a_default(p, root=None):
+    return path_by_parents(root or workdir(), p)
+
+
+def path_no_dot(p):
+    if p == ".":
+        raise ValueError("a file is asked for")
+    return path_of_the_page(p)
+
+
+def path_below_only(p):
+    path = path_of_the_page(p)
+    if workdir() not in path.parents:
+        raise ValueError("the workspace itself is no file")
+    return path
+
+
+def path_not_absolute(p):
+    if os.path.isabs(p):
+        raise ValueError("give a path relative to the workspace")
+    return path_of_the_page(p)
+
+
+def path_prints(p):
+    print(path_of_the_page(p))
+
+
+def path_constant(p):
+    return workdir() / "notes.txt"
+
+
+def path_refuses(p):
+    raise ValueError("outside")
+
+
+# ---- walk
+
+
+def walk_of_the_page(p):
+    here, links = workdir(), 0
+    todo = list(reversed(Path(p).parts))
+    while todo:
+        part = todo.pop()
+        here = here.parent if part == ".." else here / part
+        if here.is_symlink():
+            links += 1
+            if links > 40:
+                raise ValueError(f"{p!r} goes through links that lead nowhere")
+            todo += reversed(Path(os.readlink(here)).parts)
+            here = here.parent
+    if not here.is_relative_to(workdir()):
+        raise ValueError(f"{p!r} leads outside the workspace")
+    return here
+
+
+def walk_as_text(p):
+    here, rest, left = str(workdir()), p.split("/"), 40
+    if p.startswith("/"):
+        here = "/"
+    while rest:
+        part, *rest = rest
+        if part in ("", "."):
+            continue
+        here = os.path.dirname(here) if part == ".." else os.path.join(here, part)
+        if os.path.islink(here):
+            if not left:
+                raise s02_tool_use.ToolError("too many links")
+            left -= 1
+            target = os.readlink(here)
+            here = "/" if target.startswith("/") else os.path.dirname(here)
+            rest = target.split("/") + rest
+    if os.path.commonpath([here, workdir()]) != str(workdir()):
+        raise s02_tool_use.ToolError("outside")
+    return here
+
+
+def walk_with_recursion(p):
+    def go(here, parts, links):
+        if links > 40:
+            raise ValueError("a circle")
+        for number, part in enumerate(parts):
+            here = here.parent if part == ".." else here / part
+            if here.is_symlink():
+                return go(here.parent, (*Path(os.readlink(here)).parts, *parts[number + 1 :]), links + 1)
+        return here
+
+    place = go(workdir(), Path(p).parts, 0)
+    place.relative_to(workdir())
+    return place
+
+
+def but_in_the_walk(before, after):
+    """The walk of the page with one change in its source."""
+    source = inspect.getsource(walk_of_the_page)
+    assert before in source
+    names = dict(globals())
+    exec(source.replace(before, after), names)
+    return names["walk_of_the_page"]
+
+
+def walk_in_the_wrong_order(p):
+    return but_in_the_walk("reversed(Path(os.readlink(here)).parts)", "Path(os.readlink(here)).parts")(p)
+
+
 # ---- glob
+
+
+def text_of(find):
+    """As a tool: one string."""
+    return lambda pattern: "\n".join(find(workdir(), pattern)) or f"No matches for {pattern}"
+
+
+def glob_of_the_page(pattern):
+    inside = set()
+    for name in glob.glob(pattern, root_dir=workdir(), recursive=True):
+        with contextlib.suppress(ValueError):
+            inside.add(s02_tool_use.safe_path(name).relative_to(workdir()).as_posix())
+    return "\n".join(sorted(inside)) or f"No matches for {pattern}"
+
+
+def glob_refuses_what_leaves(pattern):
+    parts = Path(pattern).parts
+    if os.path.isabs(pattern) or ".." in parts:
+        raise ValueError("give a pattern inside of the workspace")
+    return glob_of_the_page(pattern)
+
+
+def glob_says_nothing(pattern):
+    return glob_of_the_page(pattern).replace(f"No matches for {pattern}", "")
+
+
+def glob_with_commas(pattern):
+    return glob_of_the_page(pattern).replace("\n", ", ")
 
 
 def glob_filtered(root, pattern):
@@ -234,10 +376,6 @@ def glob_unsorted(root, pattern):
     return glob_filtered(root, pattern)[::-1]
 
 
-def glob_text(root, pattern):
-    return "\n".join(glob_filtered(root, pattern))
-
-
 def glob_paths(root, pattern):
     return [root.resolve() / name for name in glob_filtered(root, pattern)]
 
@@ -263,8 +401,19 @@ def glob_none(root, pattern):
 
 RIGHT_ANSWERS = {
     "inside": [GUESSES, tuple(GUESSES), [guess.title() + " " for guess in GUESSES], dict(enumerate(GUESSES))],
-    "safe_path": [path_resolved, path_as_text, path_by_parents, path_relative_to, path_of_the_package],
-    "glob": [glob_filtered, glob_walk, glob_of_the_package, glob_tuple],
+    "safe_path": [
+        path_of_the_page,
+        path_with_a_default,
+        *(path_resolved, path_as_text, path_by_parents, path_relative_to, path_of_the_package),
+        *(walk_of_the_page, walk_as_text, s02_tool_use.safe_path),
+    ],
+    "walk": [walk_of_the_page, walk_as_text, walk_with_recursion, s02_tool_use.safe_path, path_of_the_package],
+    "glob": [
+        glob_of_the_page,
+        glob_refuses_what_leaves,
+        *map(text_of, (glob_filtered, glob_walk, glob_tuple)),
+        *(glob_filtered, glob_walk, glob_of_the_package, glob_tuple, s02_tool_use.run_glob),
+    ],
 }
 
 # A wrong answer, and a part of the sentence that must be the first to fail.
@@ -300,29 +449,66 @@ WRONG_ANSWERS = {
         (path_unresolved, "dots that stay inside"),
         (lambda p: p, "its real path, absolute"),
         (lambda root, p: p, "its real path, absolute"),
+        (lambda p: workdir() / p, "dots that stay inside"),
+        (path_no_dot, "the workspace itself is inside"),
+        (path_below_only, "the workspace itself is inside"),
+        (path_not_absolute, "an absolute path that leads inside"),
+        (path_prints, "its real path, absolute"),
+        (path_constant, "its real path, absolute"),
+        (path_refuses, "its real path, absolute"),
+    ],
+    "walk": [
+        (path_of_the_page, "in circles"),
+        (path_prints, "its real path, absolute"),
+        (lambda p: workdir() / p, "dots that stay inside"),
+        (path_normpath, "a link that leads out"),
+        (path_not_absolute, "an absolute path that leads inside"),
+        (path_no_dot, "the workspace itself is inside"),
+        (walk_in_the_wrong_order, "a link that leads out"),
+        (but_in_the_walk("            here = here.parent\n", ""), "a link that leads out"),
+        (but_in_the_walk("links > 40", "links > 400"), "41 links"),
+        (but_in_the_walk("links > 40", "links > 1"), "a link that stays inside"),
+        (but_in_the_walk('raise ValueError(f"{p!r} goes', 'return here or (f"{p!r} goes'), "in circles"),
+        (but_in_the_walk("if not here.is_relative_to", "if False and here.is_relative_to"), "dot-dot"),
+        (but_in_the_walk('here.parent if part == ".." else ', ""), "dots that stay inside"),
     ],
     "glob": [
-        (glob_original, "in a list"),
+        (glob_original, "sorted"),
         (glob_naive, "dot-dot finds nothing"),
         (glob_not_recursive, "** goes through all folders"),
         (glob_no_dots, "an absolute pattern"),
         (glob_no_dots_nor_absolute, "a link leads to nothing"),
-        (glob_raises, "in a list"),
+        (glob_raises, "sorted"),
         (glob_keeps_names, "** goes through all folders"),
-        (glob_unsorted, "in a list"),
-        (glob_text, "in a list"),
-        (glob_paths, "in a list"),
+        (glob_unsorted, "sorted"),
+        (glob_paths, "sorted"),
         (glob_only_names, "folders in the pattern"),
         (glob_root_unresolved, "may be a link"),
         (glob_by_prefix, "dot-dot finds nothing"),
         (glob_none, "no match"),
+        (glob_says_nothing, "no match"),
+        (glob_with_commas, "sorted"),
+        *[
+            (text_of(find), sentence)
+            for find, sentence in (
+                (glob_naive, "dot-dot finds nothing"),
+                (glob_not_recursive, "** goes through all folders"),
+                (glob_no_dots, "an absolute pattern"),
+                (glob_no_dots_nor_absolute, "a link leads to nothing"),
+                (glob_keeps_names, "** goes through all folders"),
+                (glob_unsorted, "sorted"),
+                (glob_only_names, "folders in the pattern"),
+            )
+        ],
+        (lambda pattern: "assam.txt\nceylon.txt\nnotes.txt\noolong.txt", "sorted"),
+        (lambda pattern: "No matches", "sorted"),
     ],
 }
 
 
 test_a_right_answer_passes_twice = right(RIGHT_ANSWERS)
 test_a_wrong_answer_fails_first_at_the_sentence_that_fits_it = wrong(WRONG_ANSWERS)
-test_a_stub_says_not_yet = not_yet(["safe_path", "glob"])
+test_a_stub_says_not_yet = not_yet(["safe_path", "walk", "glob"])
 
 
 def test_guesses_that_are_still_open_say_not_yet():
@@ -357,6 +543,12 @@ def test_the_room_is_shown_as_a_tree_without_its_path(capsys):
     s02_tool_use.use_workdir(os.curdir)
     assert shown.splitlines()[:4] == ["secret.txt", "work/", "    door -> ..", "    link.txt -> ../secret.txt"]
     assert base.name not in shown
+
+
+def test_a_room_can_be_made_without_a_word(capsys):
+    escape_room(show=False)
+    s02_tool_use.use_workdir(os.curdir)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_second_room_replaces_the_first(capsys):
