@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 
 import pytest
-from anthropic.types import Usage
+from anthropic.types import CacheCreation, ServerToolUsage, Usage
 from anthropic.types.beta import BetaUsage
 
 from s02_tool_use.lab import Chat
@@ -78,6 +78,12 @@ def test_each_kind_of_token_has_a_price_of_its_own():
         assert tokens_of(given) == kinds
     prices = {kind: 10**number * 1_000_000 for number, kind in enumerate(kinds)}
     assert usd(tokens_of(usage), prices) == 1 + 20 + 400 + 10_000 + 200_000
+
+
+def test_every_count_of_tokens_that_the_sdk_knows_has_a_price_or_is_part_of_one_that_has():
+    counts = {name for usage in (Usage, BetaUsage, CacheCreation) for name in usage.model_fields if "_tokens" in name}
+    assert counts == {*pricing.NAMES, "output_tokens_details"}  # the last says what the output was: thinking
+    assert set(ServerToolUsage.model_fields) == {"web_search_requests", "web_fetch_requests"}
 
 
 def test_writes_that_an_endpoint_does_not_split_are_those_for_five_minutes():
