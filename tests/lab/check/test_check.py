@@ -103,16 +103,16 @@ def bash_tool_by_popen(command, timeout=60.0):
         cwd=str(workdir()),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     try:
-        out, err = process.communicate(timeout=timeout)
+        out, _ = process.communicate(timeout=timeout)
         status = f"Status: {process.returncode}"
     except subprocess.TimeoutExpired:
         process.kill()
-        out, err = process.communicate()
+        out, _ = process.communicate()
         status = "超时，已终止"
-    return "\n".join([status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")])
+    return "\n".join([status, out.decode("utf-8", "replace")])
 
 
 def bash_tool_through_a_file(command, timeout=5):
@@ -214,6 +214,17 @@ WORDY = {
 }
 
 
+NULLABLE = {
+    "name": "count_lines",
+    "description": "Counts lines",
+    "input_schema": {
+        "type": "object",
+        "properties": {"path": {"type": ["string"]}, "pattern": {"type": ["string", "null"], "title": "Pattern"}},
+        "required": ("path",),
+    },
+}
+
+
 def count_lines(path, pattern=""):
     return str(sum(pattern in line for line in run_read(path).splitlines()))
 
@@ -233,7 +244,7 @@ RIGHT_ANSWERS = {
     "bash_tool": [(bash_tool_in_time,), (bash_tool_by_popen,), (bash_tool_through_a_file,), (run_bash,)],
     "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool,)],
     "handlers": [(output_by_a_table,), (output_by_the_packages_table,), (output_by_a_chain,)],
-    "schema": [(SCHEMA,), (WORDY,), ({**SCHEMA, "description": "统计文件的行数"},)],
+    "schema": [(SCHEMA,), (WORDY,), ({**SCHEMA, "description": "统计文件的行数"},), (NULLABLE,)],
     "count_lines": [(lines_by_the_file,), (lines_by_bytes,), (lines_in_a_sentence,), (lines_with_a_comma,)],
     "added_tool": [
         ([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": count_lines}),
@@ -642,6 +653,7 @@ WRONG_ANSWERS = {
         ((bash_tool_changed(cwd=tempfile.gettempdir()),), "in the workspace"),
         ((bash_tool_ending(lambda out: out, end="[exit status {}]"),), "of its own"),
         ((bash_tool_ending(lambda out: "[timed out]"),), "until then"),
+        ((lambda command, timeout=120: bash_two_streams(command),), "in the order"),
         ((bash_tool_ending(lambda out: ""),), "until then"),
         ((bash_tool_ending(lambda out: None),), "without an exception"),
         ((bash_tool_ending(lambda out: f"{out}\n[exit status 0]"),), "that it was stopped"),
@@ -723,6 +735,8 @@ WRONG_ANSWERS = {
         (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": "count_lines"}), "the new tool works"),
         (([*TOOLS, SCHEMA], {**dict.fromkeys(TOOL_HANDLERS, len), "count_lines": count_lines}), "the old ones"),
         (([TOOLS, SCHEMA], HANDLERS), "your_tools"),
+        (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": lambda path, pattern="": "2"}), "what it is asked for"),
+        (([*TOOLS, SCHEMA], {**TOOL_HANDLERS, "count_lines": lambda path, pattern="": "12"}), "the new tool works"),
     ],
 }
 

@@ -148,6 +148,7 @@ TOO_LONG = f"{SUM}; sleep 1; {OTHER}"
 )
 def bash_tool():
     place, line = (3, "`cwd` is where a command starts"), (4, "The status on a line of its own")
+    streams = (3, "The error text goes to another stream")
     late, raises = (5, "What it has said until then"), (5, "An exception in a tool")
 
     def elsewhere(yours, command):
@@ -170,11 +171,18 @@ def bash_tool():
     def both_endings(yours, command):
         return [ending.strip() for ending in (yours(SUM, 60), soon(yours, command))]
 
+    def in_order(text):
+        places = [text.find(part) for part in ("42", "18", "tea")]
+        return -1 not in places and places == sorted(places)
+
     def on_its_own(text):
         lines = [line.strip() for line in text.splitlines()]
         return "42" in lines and any("5" in line for line in lines if line != "42")
 
     yield gives("it says what the command said and how it ended, as before", line)((f"{SUM}; exit 5", says("42", "5")))
+    yield gives("both streams come back in the order in which they were written", streams)(
+        (f"{SUM} >&2; {OTHER}; {TEA} >&2", Such("'42', then '18', then 'tea'", in_order))
+    )
     yield gives("the status stands on a line of its own", line)(
         ("printf %s $((6 * 7)); exit 5", Such("'42' on one line, the status 5 on another", on_its_own))
     )

@@ -76,7 +76,7 @@ def run_tool():
     unknown, fails = asks("whisper", text="tea"), asks("price", tea="oolong")
     missing, extra = asks("shout"), asks("shout", text="tea", size="big")
     under_its_name = (1, "`**` hands")
-    names_it, goes_on = (2, "`is_error: true` is the API's own way"), (3, "Four inputs, one cure")
+    names_it, goes_on = (2, "`is_error: true` is the API's own way"), (3, "four inputs, one cure")
     order = (3, "Look up first, then call")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
     different = Such("two different strings", lambda said: said[0] != said[1])
@@ -103,6 +103,12 @@ def run_tool():
     )
 
 
+def alone(kinds):
+    """`"string"` and `["string"]` say the same; with null it is a string that may be left out."""
+    wanted = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
+    return wanted[0] if len(wanted) == 1 else kinds
+
+
 def is_a_sentence(text):
     """Several words; not every script has spaces between them."""
     return len(text.split()) > 1 or sum(unicodedata.category(letter) == "Lo" for letter in text) > 1
@@ -121,9 +127,20 @@ def schema():
         ["path", "pattern"], lambda tool: sorted(tool["input_schema"]["properties"])
     )
     for name in ("path", "pattern"):
-        yield fact(f"{name} is a string", sees)("string", at("input_schema", "properties", name, "type"))
-    yield fact("what has no default is required: path alone", apart)(["path"], at("input_schema", "required"))
+        kind = at("input_schema", "properties", name, "type")
+        yield fact(f"{name} is a string", sees)("string", lambda tool, kind=kind: alone(kind(tool)))
+    yield fact("what has no default is required: path alone", apart)(
+        ["path"], lambda tool: list(tool["input_schema"]["required"])
+    )
     yield fact("the API accepts it", sees)("accepted", lambda tool: api_says_of([tool]))
+
+
+def number(wanted):
+    def holds(said):
+        found = re.search(r"\d+", re.sub(r"(?<=\d)[,_'](?=\d{3})", "", str(said)))
+        return found is not None and int(found[0]) == wanted
+
+    return Such(f"{wanted}, as a number or in a string", holds)
 
 
 LONG = "".join(f"order {number}\n" for number in range(20_000))
@@ -142,13 +159,6 @@ LONG = "".join(f"order {number}\n" for number in range(20_000))
 )
 def count_lines():
     cuts, feeds, place = (5, "`run_read` is made for a model"), (5, "A form feed"), (5, "`safe_path` is the door")
-
-    def number(wanted):
-        def holds(said):
-            found = re.search(r"\d+", re.sub(r"(?<=\d)[,_'](?=\d{3})", "", str(said)))
-            return found is not None and int(found[0]) == wanted
-
-        return Such(f"{wanted}, as a number or in a string", holds)
 
     def counted(*rows):
         return [(*row[:-1], number(row[-1])) for row in rows]
@@ -181,15 +191,17 @@ def count_lines():
 
 @exercise(
     "your_tools, your_handlers: a list of tools, and a dict of handlers",
-    files={"notes.txt": NOTES},
+    files={"notes.txt": NOTES, "menu.txt": "mint\n"},
     untouched=are_the_packages,
 )
 def added_tool():
     copies, loop = (5, "A copy with one more entry"), (2, "The loop knows no tool by name")
     yield from holds_one_more("your", "count_lines", copies, (1, "A dict from a tool's name"))
-    yield fact("the new tool works: notes.txt has 2 lines with 'tea'", loop)(
-        text_with("2"), at("content"), calling("count_lines", path="notes.txt", pattern="tea")
-    )
+    for sentence, wanted, given in [
+        ("the new tool works: notes.txt has 2 lines with 'tea'", 2, {"path": "notes.txt", "pattern": "tea"}),
+        ("and counts what it is asked for: menu.txt has 1 line", 1, {"path": "menu.txt"}),
+    ]:
+        yield fact(sentence, loop)(number(wanted), at("content"), calling("count_lines", **given))
     yield fact("the old ones still work: read_file reads notes.txt", loop)(
         text_with("black tea"), at("content"), calling("read_file", path="notes.txt")
     )
