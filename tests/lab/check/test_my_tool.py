@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import enum
 import functools
+import itertools
 import json
 import os
 import re
@@ -24,9 +25,9 @@ from pydantic import BaseModel, Field
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_glob, run_read, workdir
 from s02_tool_use.lab import check
-from s02_tool_use.lab.check import inputs, wording
+from s02_tool_use.lab.check import inputs, reading
 from s02_tool_use.lab.check.exercise import NOT_TRIED, NOT_YET, WRONG
-from s02_tool_use.lab.check.lint import SENTENCES
+from s02_tool_use.lab.check.lint import LINES
 
 
 @pytest.fixture(autouse=True)
@@ -473,6 +474,14 @@ WRONG_TOOLS = {
     "too long": ([reads_all], "long", "reads_all(path='long.txt')"),
     "its arguments changed": ([items(), sorts], "intact", "do_it(items=['a', ''])"),
     "no end": ([numbers(), hangs], "late", "do_it(number=7)"),
+    "lines without end": ([given(), lambda text: itertools.repeat("x")], "long", "items, and there are more"),
+    "lines that fail later": ([given(), lambda text: map(len, [text, None])], "raised", "TypeError: object of type"),
+    "blocks without a word": ([given(), lambda text: [{"type": "text", "text": " "}]], "empty", "'text': ' '"),
+    "no thing that it takes": (
+        [items(items={"enum": [], "description": "All"}), str],
+        "taken",
+        "no call could be made",
+    ),
     "not always": ([given(), every_third], "raised", "did not fail again"),
 }
 
@@ -482,7 +491,7 @@ def test_a_wrong_tool_fails_with_its_own_sentence(tool, kind, said):
     CALLS.clear()
     verdict = check.my_tool(*tool, deadline=0.5)
     line = next(line for line in verdict.lines if line.verdict == WRONG)
-    assert line.sentence == SENTENCES[kind], repr(verdict)
+    assert line.sentence == LINES[kind][0], repr(verdict)
     assert said in repr(verdict)
     assert tempfile.gettempdir() not in repr(verdict)
 
@@ -826,7 +835,7 @@ NEVER = {
 @pytest.mark.parametrize("schema", NEVER.values(), ids=NEVER)
 def test_a_schema_that_no_call_fits_is_told(schema):
     verdict = check.my_tool(given(text={"description": "All", **schema}), lambda text: "fine")
-    line = next(line for line in verdict.lines if line.sentence == SENTENCES["taken"])
+    line = next(line for line in verdict.lines if line.sentence == LINES["taken"][0])
     assert ("yours", "no call could be made that fits the schema") in line.details
 
 
@@ -834,11 +843,11 @@ def test_a_schema_that_no_call_fits_is_told(schema):
 
 
 def test_words_are_counted_in_any_script():
-    assert len(wording.words("Count the lines")) == 3
-    assert wording.words("file_name fileName") == ["file", "name", "file", "name"]
-    assert len(wording.words("统计文件的行数")) == 4
-    assert len(wording.words("Прочитать файл")) == 2
-    assert not wording.says_more("Counts the lines", "count_lines", 2)
+    assert len(reading.words("Count the lines")) == 3
+    assert reading.words("file_name fileName") == ["file", "name", "file", "name"]
+    assert len(reading.words("统计文件的行数")) == 4
+    assert len(reading.words("Прочитать файл")) == 2
+    assert not reading.says_more("Counts the lines", "count_lines", 2)
 
 
 @pytest.mark.parametrize(
