@@ -49,7 +49,7 @@ class Board(Page):
         last = f"{last}\n{hint}" if hint else last
         text = [f"  {kind:15} {''.join(row.values())}" for kind, row in rows.items()]
         html = "\n".join(f"  {kind:15} {_squares(row)}" for kind, row in rows.items())
-        drawn = f'<div style="font-family:monospace;white-space:pre">{html}</div>'
+        drawn = f'<div style="font-family:monospace;white-space:pre;letter-spacing:1px">{html}</div>'
         super().__init__(
             "\n".join([head, *text, last]),
             f'<b>{escape(head)}</b>{drawn}<div style="white-space:pre-wrap">{escape(last)}</div>',

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import normalize_messages
+from s02_tool_use import blocks_of, normalize_messages
 from s02_tool_use.history.turns import merge_neighbours
 from s02_tool_use.lab import histories, score
 from s02_tool_use.lab.show.score import ACCEPTED, KINDS, LOST, RAISED, REFUSED, kind_of
@@ -144,3 +144,24 @@ def test_the_page_promises_the_numbers_that_its_solutions_reach():
     assert "The other 57" in prose["s1-naive-say"]
     assert prose["s1-late"].startswith("Two more.")
     assert "Two squares stay red" in prose["tested-rest"]
+
+
+def test_what_the_package_does_beyond_needs_it_one_history_a_row():
+    """The rows of the page's table: red with the passes of the solutions, green with the package's."""
+    page = json.loads((NOTEBOOKS / "05_normalize_messages.ipynb").read_text(encoding="utf-8"))["cells"]
+    solved = json.loads((NOTEBOOKS / "solutions" / "05_normalize_messages.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = {cell["id"]: "".join(cell["source"]) for cell in [*page, *solved]}
+    names: dict = {"blocks_of": blocks_of}
+    exec(sources["s3-split"].split("\n\n\n")[0] + "\n" + sources["s4-known"], names)
+    for n in range(1, 6):
+        exec(sources[f"ex{n}-solution"], names)
+    names |= {"plain": names["my_plain"], "merge": names["my_merge"], "answers": names["my_answers"]}
+    exec(sources["ex6-solution"], names)
+    readers, package = score(names["my_normalize"]), score(normalize_messages)
+    beyond = [name for name in re.findall(r'"([a-z-]+)"', sources["tested-table"]) if name in CASES]
+    assert len(beyond) > 10
+    assert {readers.marks[name] for name in beyond} == {LOST, REFUSED}
+    assert {package.marks[name] for name in beyond} == {ACCEPTED}
+    red = {name for name, mark in readers.marks.items() if mark != ACCEPTED and package.marks[name] == ACCEPTED}
+    assert {kind_of(CASES[name]) for name in red} == {kind_of(CASES[name]) for name in beyond}
+    assert score(names["my_merge"]).accepted == 8  # "one square"
