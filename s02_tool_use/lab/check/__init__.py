@@ -18,7 +18,7 @@ NOTEBOOKS = {
     "05": ("histories", ["orphans", "merge", "results_first", "answers", "plain", "normalize"]),
     "06": ("loops", ["limit", "loop", "approve", "stop", "together", "usage"]),
     "07": ("inspection", ["fault", "pairs"]),
-    "08": ("sdk", ["beta_tool", "differences"]),
+    "08": ("sdk", ["beta_tool", "picture", "differences"]),
     "09": ("beyond", ["blocks", "structured", "cached", "chosen", "gate"]),
     "10": ("capstone", ["grep", "grep_tool"]),
 }
