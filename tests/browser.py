@@ -327,6 +327,11 @@ class Browser:
         """The text of the page, or of the first element that the selector finds."""
         return self.run("return document.querySelector(selector)?.innerText ?? ''", selector=selector)
 
+    def scroll_to(self, number):
+        """Bring a cell into view, counted from 0: JupyterLab draws only those that are near."""
+        script = "try { await panel.content.scrollToItem(number, 'start'); return true } catch { return false }"
+        wait_for(f"cell {number}", lambda: self.run(_CURRENT + script, number=number))  # a page may still be loading
+
     def screenshot(self, path, selector=None):
         """Save a PNG of the page, or of one element, however long it is."""
         path = Path(path)
@@ -363,7 +368,7 @@ def take_picture(notebook, picture, dark=False, height=SIZE[1], first=0):
             browser.open(lab, notebook.name)
             browser.theme(dark)
             failed = browser.run_all()
-            browser.run(_CURRENT + "await panel.content.scrollToItem(first, 'start')", first=first)
+            browser.scroll_to(first)
             time.sleep(1)  # what was drawn last is still moving
             browser.screenshot(picture)
             return failed

@@ -299,9 +299,14 @@ def readable_after_restart(lab, browser, name):
     assert "widgets" not in json.loads(saved)["metadata"]
     browser.open(lab, name)
     outputs = [
-        o for cell in json.loads(saved)["cells"] for o in cell.get("outputs", ()) if "text/html" in o.get("data", {})
+        (number, output["data"]["text/html"])
+        for number, cell in enumerate(json.loads(saved)["cells"])
+        for output in cell.get("outputs", ())
+        if "text/html" in output.get("data", {})
     ]
-    html = "".join(outputs[0]["data"]["text/html"]) if outputs else ""
+    number, html = outputs[0] if outputs else (0, "")
+    browser.scroll_to(number)
+    html = "".join(html)
     word = next(iter(re.sub("<[^>]*>", " ", html).split()), "")
     panel = "const seen = document.querySelector('.jp-NotebookPanel')?.innerText ?? ''"
     seen = browser.wait(f"an output with {word!r}", f"{panel}; return seen.includes({json.dumps(word)}) && seen")
