@@ -114,7 +114,7 @@ def test_a_cell_that_waits_for_a_slow_endpoint_shows_it_and_can_be_stopped(tmp_p
     assert said(notebook)[asked_again.id] == "'At last.'"  # and the line that was there is gone
 
 
-@pytest.mark.parametrize("path", numbered("00", "01", "06", "07", "11"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered("00", "01", "06", "07", "08", "09", "11"), ids=lambda path: path.stem)
 def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path):
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
     message |= {"content": [{"type": "text", "text": "Sure!"}], "usage": {"input_tokens": 1, "output_tokens": 2}}

@@ -148,15 +148,18 @@ def fill_blocks(content: list, request: dict) -> list[dict]:
     return filled
 
 
+CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")  # blocks with an input; the last two run at the API's side
+
+
 def _text(block):
     """The part of a block that costs tokens, and that a stream sends piece by piece."""
-    if block["type"] == "tool_use":
-        return json.dumps(block["input"], ensure_ascii=False) if block["input"] else ""
+    if block["type"] in CALLS:
+        return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
     return block.get(block["type"]) or ""  # a text block keeps it under "text", a thinking block under "thinking"
 
 
 def _cost(block):
-    return count_tokens(_text(block)) + (count_tokens(block["name"]) if block["type"] == "tool_use" else 0)
+    return count_tokens(_text(block)) + (count_tokens(block["name"]) if block["type"] in CALLS else 0)
 
 
 def compacted(content: list) -> tuple[str, list]:
@@ -191,7 +194,7 @@ def cut(content: list, budget: int) -> tuple[list, str | None]:
         text = _text(block)
         left = max(budget - _cost(block) + count_tokens(text), 0)  # after the name of a call
         rest = text[: bisect.bisect_right(range(len(text) + 1), left, key=lambda n: count_tokens(text[:n])) - 1]
-        if block["type"] == "tool_use":
+        if block["type"] in CALLS:
             return [*kept, {**block, "input": {}}], rest
         if block["type"] == "thinking":
             block = {**block, "signature": sign(rest, sum(one["type"] == "tool_use" for one in kept))}
@@ -283,14 +286,14 @@ def stream_events(message: dict, rest: str | None = None) -> Iterator[tuple[str,
 _STREAMED: dict[str, tuple[dict, str, str, int]] = {
     "text": ({"text": ""}, "text_delta", "text", 16),
     "thinking": ({"thinking": "", "signature": ""}, "thinking_delta", "thinking", 16),
-    "tool_use": ({"input": {}}, "input_json_delta", "partial_json", 8),
+    **dict.fromkeys(CALLS, ({"input": {}}, "input_json_delta", "partial_json", 8)),
 }
 
 
 def _opened(block, text):
     """A block as it starts, empty, and the deltas that fill it: its text in pieces, cut anywhere, also inside words."""
     if block["type"] not in _STREAMED:
-        return block, []  # redacted thinking and the blocks of server tools come whole
+        return block, []  # redacted thinking and what server tools found come whole
     empty, kind, key, smallest = _STREAMED[block["type"]]
     size = max(smallest, math.ceil(len(text) / (4 * smallest)))  # a long text comes in larger pieces, not in more
     pieces = [text[start : start + size] for start in range(0, len(text), size)]

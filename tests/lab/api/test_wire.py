@@ -63,8 +63,9 @@ def test_events_come_in_the_order_of_the_api():
     ]
 
 
-def test_a_tool_input_comes_in_pieces_cut_inside_words():
-    body, _ = message([CALL])
+@pytest.mark.parametrize("kind", ["tool_use", "server_tool_use"])
+def test_a_tool_input_comes_in_pieces_cut_inside_words(kind):
+    body, _ = message([{**CALL, "type": kind, "id": "srvtoolu_01"}])
     deltas = [data["delta"] for name, data in wire.stream_events(body) if name == "content_block_delta"]
     pieces = [delta["partial_json"] for delta in deltas]
     assert len(pieces) > 3

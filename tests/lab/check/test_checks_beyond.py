@@ -391,7 +391,7 @@ PLACES, STRING, ABSENT, A_RESULT, A_MARKER, NOTHING_ELSE, READS, OLD, SAME = [
     'a marker is {"type": "ephemeral"}',
     "nothing else is changed",
     "each request of a conversation reads what the ones before it wrote",
-    "also if the history holds the markers of the requests before",
+    "so it does if the history holds the markers of earlier requests",
     "the list that it gets stays as it was",
 ]
 
@@ -460,7 +460,13 @@ def cached_by_json(request):
     return made
 
 
-RIGHT_CACHED = [marks(), cached_without_copying_all, cached_by_the_api, cached_by_json]
+RIGHT_CACHED = [
+    marks(),
+    marks(marker={**MARKER, "ttl": "5m"}),
+    cached_without_copying_all,
+    cached_by_the_api,
+    cached_by_json,
+]
 
 
 @pytest.mark.parametrize("right", RIGHT_CACHED, ids=lambda f: f.__name__)

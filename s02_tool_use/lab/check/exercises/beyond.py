@@ -63,8 +63,8 @@ def _taken_back(blocks, *_):
 def blocks():
     said, other = text("Let me look at both, one after the other."), text("And then I will tell you more of it.")
     read, run = call(1, "read_file", path="data/orders.csv"), call(2, command='echo "}{" \\ "ünï"')
-    empty, search = {**call(1, "now"), "input": {}}, {"type": "server_tool_use", "id": "srvtoolu_01", "name": "find"}
-    search = {**search, "input": {"query": "tea"}}
+    empty = {**call(1, "now"), "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01", "content": []}
     events, pieces = (1, "Each event names the block"), (1, "Joined, they are JSON")
     end, strange = (1, "A stream can break"), (1, "Pass over whatever")
 
@@ -79,7 +79,7 @@ def blocks():
     yield streams("by its index an event finds its block, also if they come mixed", events, mixed=True)(
         [said, other], [said, read, run]
     )
-    yield streams("a block that comes whole is kept as it is", events)([search, said])
+    yield streams("a block that comes whole is kept as it is", events)([found, said])
     yield streams("pings, and events that nobody knows yet, change nothing", strange, odd=True)([said, read])
     yield gives("a block that did not come to its end is left out", end)(
         (_streamed(read, broken=True), []), (_streamed(said, read, broken=True), [said]), see=_plain
@@ -160,7 +160,12 @@ def structured():
 
 # ---- cache markers
 
-MARKER = {"type": "ephemeral"}
+
+def _is_marker(marker):
+    """A ttl may be said too."""
+    return marker["type"] == "ephemeral" and len(marker) == 1 + (marker.get("ttl") in ("5m", "1h"))
+
+
 _TOOLS = [
     {"name": name, "description": f"Tool {name}. " * 150, "input_schema": {"type": "object"}} for name in ("a", "b")
 ]
@@ -246,7 +251,7 @@ def cached():
     yield places("a string becomes a block that can be marked", short)(strings)
     yield places("what is not there is not marked: no tools, no system", short)(bare, _request(user("Hi."), tools=[]))
     yield places("a result is marked as a text is", where)(results)
-    yield rows_of(MARKER, lambda made, *_: made["tools"][-1]["cache_control"])(
+    yield rows_of(Such('{"type": "ephemeral"}', _is_marker), lambda made, *_: made["tools"][-1]["cache_control"])(
         'a marker is {"type": "ephemeral"}', where
     )(one)
     yield rows_of(_unmarked, _unmarked)("nothing else is changed", order)(one, grown, strings, results)
@@ -254,7 +259,7 @@ def cached():
         "each request of a conversation reads what the ones before it wrote", order
     )(False)
     yield rows_of("each request read what the ones before it wrote", run=_talked)(
-        "also if the history holds the markers of the requests before", most
+        "so it does if the history holds the markers of earlier requests", most
     )(True)
     yield untouched(order, one, grown, strings)
 
