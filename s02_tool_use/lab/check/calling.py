@@ -12,6 +12,7 @@ import io
 import json
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ EXTRA = {
     "long.txt": b"".join(b"line %d: green tea, black tea, water\n" % n for n in range(1, 4001)),
     "binary.dat": b"\x00\xff\xfe\x80" * 64,
     "empty.txt": b"",
+    "prices.csv": b"tea,price\ngreen,4.50\nblack,3\n",
+    "prices.json": b'{"green": 4.5, "black": 3}\n',
     "a folder/notes.txt": "Grüße aus dem Teehaus\n".encode(),
 }
 
@@ -45,6 +48,7 @@ class Tried:
     value: Any = None  # what it gave
     raised: BaseException | None = None
     printed: str = ""
+    seconds: float = 0.0
     faults: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -55,8 +59,8 @@ class Tried:
 class Caller:
     """Calls a tool, and knows what came of each call: `tried`, by the key of a call. After one without end it stops."""
 
-    def __init__(self, tool: Tool, room: "Room", deadline: float, stdin: IO[bytes] | None) -> None:
-        self.tool, self.room, self.deadline, self.stdin = tool, room, deadline, stdin
+    def __init__(self, tool: Tool, function: Callable, room: "Room", deadline: float, stdin: IO[bytes] | None) -> None:
+        self.tool, self.function, self.room, self.deadline, self.stdin = tool, function, room, deadline, stdin
         self.tried: dict[str, Tried] = {}
         self.late: Tried | None = None
         self.count = 0
@@ -77,8 +81,9 @@ class Caller:
         self.room.restore()
         block = {"type": "tool_use", "id": "toolu_01", "name": self.tool.name, "input": copy.deepcopy(call)}
         tool = replace(self.tool, handler=_watched(self.tool.handler, tried))
+        start = time.monotonic()
         outcome = trial.call(dispatch.run_tool, block, {}, [tool], deadline=self.deadline, stdin=self.stdin)
-        tried.printed = outcome.printed
+        tried.printed, tried.seconds = outcome.printed, time.monotonic() - start
         if isinstance(outcome.value, dict):
             tried.result = outcome.value
         if outcome.late:
@@ -100,7 +105,7 @@ class Caller:
             yield "unsendable", f"{shown(tried.value)}. run_tool says: {clean(text_of(tried.result))}"
         elif refusal := self._refusal(tried):
             yield "unsendable", f"{shown(tried.value)}. The API says: {clean(refusal)}"
-        elif tried.value is None:
+        elif tried.value is None and not _promises_nothing(self.function):
             yield "empty", f"None ({'printed, and not returned?' if tried.printed else 'is a return missing?'})"
         elif _is_blank(tried.value) and not _has_blank(tried.call):  # nothing may come of nothing
             yield "empty", shown(tried.value)
@@ -114,9 +119,9 @@ class Caller:
         problem = validate({"model": "any", "max_tokens": 1, "messages": messages, "tools": [self.tool.schema]})
         return problem.message if problem else ""
 
-    def words_of(self, error: BaseException, function: Callable | None) -> str:
+    def words_of(self, error: BaseException) -> str:
         """An exception that was not planned, and where in the reader's code it came up."""
-        line, said = trial.own_line(error, function or self.tool.handler or repr), ""
+        line, said = trial.own_line(error, self.function), ""
         with contextlib.suppress(Exception):  # a class may have a broken __str__
             said = clean(str(error))
         return f"{type(error).__name__}: {said or 'without a word'}" + (f" ({line})" if line else "")
@@ -194,6 +199,11 @@ def text_of(result: dict[str, Any]) -> str:
     """The words of a tool_result."""
     content = result.get("content", "")
     return content if isinstance(content, str) else "".join(str(block.get("text", "")) for block in content)
+
+
+def _promises_nothing(function):
+    """Whether it says `-> None`: then run_tool says for it that it is done."""
+    return getattr(function, "__annotations__", {}).get("return", ...) in (None, "None")
 
 
 def _is_blank(value):

@@ -25,6 +25,7 @@ HARMLESS = re.compile(r"(?!/|[a-z]:)(?!.*\.\.)[^\\~$`;&|<>!\0]*", re.I | re.S)
 EMPTY, MISSING = "", ["no_such_file.txt", "no_such_folder/a.txt"]
 TEXTS = ["tea", "water", EMPTY, "0", "O'Brien", "Grüße, 世界 🍵", "two\nlines", " ", "(", "green tea " * 500]
 COMMANDS = ["echo hello", "exit 3", "cat no_such_file.txt", EMPTY]
+OTHERS = ["2024-02-29", "1999-12-31", "2030-01-01T00:00:00Z", "23:59:59Z", "P1Y"]  # of several formats
 # What an argument is called, or how it is described -> what it is likely to hold.
 LIKELY: list[tuple[str, list[str]]] = [
     (r"url|uri|endpoint|website|网址|链接", ["http://127.0.0.1:9/", "tea", EMPTY]),
@@ -44,7 +45,9 @@ SHELL = re.compile(r"bash|sh|zsh|shell|command|commands|terminal|powershell|subp
 PROGRAM = re.compile(rf"{SHELL.pattern}|cmd|script|exec|execute|eval|python|code|program|脚本|执行|代码")
 WORD = re.compile(r"[A-Za-z]+|[\u3400-\u9fff]+")
 QUOTED = re.compile(r"[`\"“「]([^`\"”」]{1,60})[`\"”」]|(?<!\w)'([^'\n]{1,60})'(?!\w)")
+EXAMPLE = re.compile(r"(?:such as|like|e\.g\.,?|for example|例如|比如)[:：]?\s*([^.;()。；]{1,80})", re.I)
 INTEGERS = [0, 1, -1, 2, 7, 1000, -1000, 1_000_000, -1_000_000]
+PROCESS, NO_PROCESS = re.compile(r"pid|process|进程"), 999_999_999  # a number that none has: others would be ended
 NUMBERS: list[float] = [0, 1, -1, 0.5, -0.5, 2, 1000, 1e-6, 1e6]
 MOST_ITEMS, MOST_CHARACTERS, MAX_DEPTH = 3, 100_000, 5
 
@@ -61,6 +64,14 @@ def speaks_of(pattern: re.Pattern | str, text: str) -> bool:
     )
 
 
+def named_in(text: str) -> list[str]:
+    """The values that a description names: what stands in quotes, and what follows `such as`."""
+    named = [match[1] or match[2] for match in QUOTED.finditer(text)]
+    for match in EXAMPLE.finditer(text):
+        named += [match[1], *re.split(r"[,、，]\s*(?:and |or )?| and | or |和|或", match[1])]
+    return [word for word in (word.strip(" `\"'“”「」") for word in named) if word]
+
+
 class Inputs:
     """The calls that fit one schema. `about` is what the tool says of itself, `files` are names in its workspace."""
 
@@ -68,7 +79,7 @@ class Inputs:
         from hypothesis import strategies
 
         self.st: Any = strategies
-        self.schema, self.files, self.shell = schema, list(files), speaks_of(SHELL, about)
+        self.schema, self.about, self.files, self.shell = schema, about, list(files), speaks_of(SHELL, about)
         validator = load_jsonschema().Draft202012Validator
         from referencing import Registry  # jsonschema has imported it; an empty one fetches nothing
 
@@ -119,32 +130,31 @@ class Inputs:
 
     # ---- what is likely, by type
 
+    def _is_command(self, name, schema):
+        """Whether a string is for a shell, or for another program that runs it."""
+        return speaks_of(PROGRAM, _told(name, schema)) or (self.shell and not speaks_of(FILES, name))
+
     def _strings(self, name, schema, depth):
-        about = f"{name} {schema.get('description', '')}"
         own = [schema.get("default"), *(schema.get("examples") or [])]
-        said = [match[1] or match[2] for match in QUOTED.finditer(schema.get("description") or "")]
-        if speaks_of(PROGRAM, about) or (self.shell and not speaks_of(FILES, name)):
+        said = [word for text in (schema.get("description"), self.about) if text for word in named_in(text)]
+        if self._is_command(name, schema):
             return COMMANDS  # what an example does as a command is not known either
         if schema.get("format") in MADE_UP:
             made = MADE_UP[schema["format"]] if schema["format"] != "uri" else "http://127.0.0.1:9/"
-            likely = [
-                made,
-                "2024-02-29",
-                "1999-12-31",
-                "2030-01-01T00:00:00Z",
-                "23:59:59Z",
-                "P1Y",
-            ]  # of them those that fit
+            likely = [made, *OTHERS]  # of them those that fit
         elif speaks_of(FILES, name) or FILE_FIRST.match(schema.get("description") or ""):
             likely = [*self.files, *MISSING, EMPTY]
         else:
             # The name says more than its description.
-            named = [texts for text in (name, about) for words, texts in LIKELY if speaks_of(words, text)]
+            places = (name, _told(name, schema))
+            named = [texts for place in places for words, texts in LIKELY if speaks_of(words, place)]
             likely = [*(named[0] if named else []), *TEXTS]
         chosen = [*own, *said, *likely]
         return [text for text in dict.fromkeys(filter(_is_text, chosen)) if HARMLESS.fullmatch(text)]
 
     def _integers(self, name, schema, depth):
+        if speaks_of(PROCESS, _told(name, schema)):
+            return [NO_PROCESS]
         low, high, step = _bounds(schema)
         own = [schema.get("default"), *(schema.get("examples") or []), low, high, step]
         return _numbers([value for value in own if _is_number(value) and value == int(value)] + INTEGERS, int)
@@ -225,10 +235,14 @@ class Inputs:
     def _string(self, name, schema):
         st, likely = self.st, self.likely(name, {**schema, "type": "string"})
         chosen = [st.sampled_from(likely)] if likely else []
-        if likely and likely[0] in COMMANDS:
-            return chosen[0]
+        if self._is_command(name, schema):
+            return st.one_of(chosen)
         if isinstance(pattern := schema.get("pattern"), str):
-            made = st.from_regex(pattern).filter(HARMLESS.fullmatch)
+            try:  # `$` of Python lets a line end pass, JSON Schema's does not
+                made = st.from_regex(re.compile(pattern, re.ASCII)).filter(lambda text: text.isprintable())
+            except re.error:  # JSON Schema's patterns are JavaScript's
+                made = st.nothing()
+            made = made.filter(HARMLESS.fullmatch)
         elif "format" in schema and chosen:
             return chosen[0]
         else:
@@ -240,6 +254,8 @@ class Inputs:
 
     def _number(self, name, schema, whole):
         st, likely = self.st, self.likely(name, {**schema, "type": "integer" if whole else "number"})
+        if speaks_of(PROCESS, _told(name, schema)):
+            return st.sampled_from(likely) if likely else st.nothing()
         low, high, step = _bounds(schema)
         low, high = (-1000 if low is None else low), (1000 if high is None else high)
         low, high = min(low, high), max(low, high)
@@ -265,6 +281,10 @@ class Inputs:
 def properties_of(schema: Any) -> dict[str, Any]:
     """What stands under `properties`, if it is a dict."""
     return _dict(_dict(schema).get("properties"))
+
+
+def _told(name, schema):
+    return f"{name} {schema.get('description', '')}"
 
 
 def _dict(value):

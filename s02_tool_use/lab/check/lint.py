@@ -140,7 +140,7 @@ class _Lint:
             room = Room()
             self.inputs = Inputs(self.schema, f"{self.tool.name} {self.description}", room.names)
             with room.opened(), trial.silence() as stdin:
-                self.caller = Caller(self.tool, room, self.deadline, stdin)
+                self.caller = Caller(self.tool, self.function, room, self.deadline, stdin)
                 if not self._call():
                     return _all(NOT_YET)
         return [self._line(kind, sentence) for kind, (sentence, _) in LINES.items()]
@@ -211,9 +211,8 @@ class _Lint:
         explore(self.inputs.calls(), lambda call: calls.update({key_of(call): call}), MADE_UP_CALLS)
         ordered = sorted(calls.values(), key=size_of)
         end, longest, at = time.monotonic() + SECONDS, 0.0, 0
-        while at < len(ordered) and not self.caller.late and (start := time.monotonic()) <= end:
-            self.caller.once(ordered[at])
-            longest = max(longest, time.monotonic() - start)
+        while at < len(ordered) and not self.caller.late and time.monotonic() <= end:
+            longest = max(longest, self.caller.once(ordered[at]).seconds)
             at += max(1, int((len(ordered) - at) * longest / SECONDS))
 
     def _spoil(self, base):
@@ -235,7 +234,7 @@ class _Lint:
         if self.caller.late or (tried.result.get("is_error") and name in came):
             return
         if tried.raised is not None:
-            came = f"the function got it, and raised {self.caller.words_of(tried.raised, self.function)}"
+            came = f"the function got it, and raised {self.caller.words_of(tried.raised)}"
         elif tried.reached:
             came = f"the function got it, and gave {shown(tried.value)}"
         right = ("right", f"an error with {name!r} in it")
@@ -245,18 +244,20 @@ class _Lint:
         """Make the failing calls smaller, and tell of the smallest of each kind."""
         caller, end = self.caller, time.monotonic() + SHRINK_SECONDS
         kinds = [kind for kind in CALLED if self._failing(kind)]
+        longest = max(tried.seconds for tried in caller.tried.values())
         for kind in kinds:
             most = caller.count + SHRINK_CALLS
 
             def fails(call, kind=kind, most=most):
-                may = not caller.late and caller.count < most and time.monotonic() < end
+                may = not caller.late and caller.count < most and time.monotonic() + longest < end
                 return (may or key_of(call) in caller.tried) and kind in caller.once(call).faults
 
             found = None if caller.late else explore(self.inputs.calls(), fails, MADE_UP_CALLS)
             smallest, again = self._failing(kind)[0], ""
             if found is not None and len(key_of(found)) <= len(key_of(smallest.call)):  # it is simpler as well
                 smallest = caller.once(found)
-            if not caller.late and kind not in caller.again(smallest.call).faults:
+            is_quick = not caller.late and smallest.seconds < 1
+            if is_quick and kind not in caller.again(smallest.call).faults:
                 again = "the same call did not fail again: it depends on more than its arguments (time, chance, memory)"
             self._tell(kind, smallest, again)
         if caller.late:
@@ -269,7 +270,7 @@ class _Lint:
             self.notes["empty"] = [("note", f"it prints as well, which the model does not see: {shown(printed)}")]
 
     def _tell(self, kind, tried, but=""):
-        yours = tried.faults[kind] or self.caller.words_of(tried.raised, self.function)
+        yours = tried.faults[kind] or self.caller.words_of(tried.raised)
         printed = clean(tried.printed.strip())
         self._is_wrong(kind, ("call", self._shown(tried.call)), ("yours", yours), ("printed", printed), ("but", but))
 

@@ -238,6 +238,30 @@ class Bell:
         return "ding " * times
 
 
+def keeps(note: str) -> None:
+    """Keep a note in a file. Use it when something is to be remembered. Returns nothing.
+
+    Args:
+        note: What to keep.
+    """
+    Path("kept.txt").write_text(note, encoding="utf-8")
+
+
+CITY = dict_of(
+    "temperature",
+    "Tell how warm it is in a city. Use it when somebody asks about the weather. Returns degrees Celsius.",
+    ["city"],
+    city=text("The city, such as Oslo or São Paulo."),
+)
+
+
+def temperature(city):
+    degrees = {"Oslo": 8, "São Paulo": 21}
+    if city not in degrees:
+        raise ToolError(f"There is nothing about {city!r}. The cities are: {', '.join(degrees)}")
+    return degrees[city]
+
+
 RIGHT_TOOLS = {
     "a function": (count_lines,),
     "a dict and a function": (COUNT_LINES, count_lines),
@@ -258,6 +282,8 @@ RIGHT_TOOLS = {
         describe,
     ),
     "an object that can be called": (Bell(),),
+    "nothing, as it says": (keeps,),
+    "a few cities alone": (CITY, temperature),
     "a partial": (
         dict_of("lines_of", "Count the lines of a file. Use it for notes. Returns the number.", [], word=text("Which")),
         functools.partial(count_lines, "notes.txt"),
@@ -640,6 +666,22 @@ def test_the_settings_of_hypothesis_stay_as_they_are(tmp_path):
         configuration.set_hypothesis_home_dir(None)
 
 
+def test_values_that_a_description_names_are_tried():
+    said = "The city, such as Oslo, São Paulo or `Rio`; it is like 'Bergen' (not like Tromsø)."
+    assert {"Oslo", "São Paulo", "Rio", "Bergen", "Tromsø"} <= set(inputs.named_in(said))
+    verdict = check.my_tool(CITY, temperature)
+    assert "every call was refused" not in repr(verdict)
+
+
+def test_a_tool_that_refuses_every_call_is_told_so():
+    def refuses(text):
+        raise ToolError("send another one")
+
+    verdict = check.my_tool(given(), refuses)
+    assert verdict.passed
+    assert "every call was refused" in repr(verdict)
+
+
 # ---- what is tried is harmless, and the same each time
 
 
@@ -661,6 +703,13 @@ def test_a_command_is_never_made_up(tool):
     seen = []
     check.my_tool(*recorded(tool, seen))
     assert {value for call in seen for value in call.values() if isinstance(value, str)} == set(inputs.COMMANDS)
+
+
+def test_no_process_that_there_is_is_named():
+    seen = []
+    tool = given("stop", required=["pid"], pid={"type": "integer", "description": "Which", "default": 1})
+    check.my_tool(*recorded(tool, seen))
+    assert {call["pid"] for call in seen} == {inputs.NO_PROCESS}
 
 
 @pytest.mark.parametrize("name", ["path", "text", "url", "pattern", "to", "query", "file_name", "anything"])
@@ -774,7 +823,7 @@ SCHEMAS = {
     "steps": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 250}}, "required": ["n"]},
     "a pattern": {
         "type": "object",
-        "properties": {"s": {"type": "string", "pattern": "^[A-Z]{2}-[0-9]+$"}},
+        "properties": {"s": {"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}},
         "required": ["s"],
     },
     "a date": {"type": "object", "properties": {"s": {"type": "string", "format": "date"}}, "required": ["s"]},
