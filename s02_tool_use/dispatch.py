@@ -83,17 +83,22 @@ TOOL_HANDLERS = {
 }
 
 
-def run_tool(block: object, handlers: Mapping[str, Any] = TOOL_HANDLERS, tools: Iterable[Any] = TOOLS) -> dict:
-    """The tool_result for a tool_use block, an SDK object or a dict. A fault of any kind is a result with is_error.
+def run_tool(
+    block: object,
+    handlers: Mapping[str, Any] = TOOL_HANDLERS,
+    tools: Iterable[Any] = TOOLS,
+) -> dict:
+    """The tool_result for a tool_use block, an SDK object or a dict. A fault is a result with is_error.
 
-    Four steps: look up the tool, judge the arguments, call, turn what came back into content. `tools` is what the model
-    was offered: schema dicts, whose functions `handlers` has by their names, and functions and SDK tools, which bring
-    their own. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
+    Four steps: look up the tool, judge the arguments, call, turn what came back into content. `tools` is
+    what the model was offered: schema dicts, whose functions `handlers` has by their names, and functions
+    and SDK tools, which bring their own. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
     """
     if isinstance(block, dict):
         call, name, given = block.get("id"), block.get("name"), block.get("input")
     else:
-        call, name, given = getattr(block, "id", None), getattr(block, "name", None), getattr(block, "input", None)
+        call, name = getattr(block, "id", None), getattr(block, "name", None)
+        given = getattr(block, "input", None)
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call if isinstance(call, str) else ""}
     try:
         # Look up first, then call: a KeyError of the handler's own is not an unknown tool.

@@ -20,13 +20,15 @@ from .calls.results import ToolError
 from .workspace import workdir
 
 MAX_SECONDS = 600
+ALL_ENDED = "everything it had started was ended"
 
 
 def run_bash(command: str, timeout: float = 120) -> str:
-    """Run `command` in bash, in the workspace; returns stdout and stderr in their order, and the exit status.
+    """Run `command` in bash, in the workspace; returns what it said and how it ended.
 
-    After `timeout` seconds it is stopped, and what it said so far is returned. Everything that it started has ended
-    when this returns. Each call is a new shell: `cd` and variables do not last.
+    stdout and stderr come in their order. After `timeout` seconds it is stopped, and what it said so far
+    is returned. Everything that it started has ended when this returns. Each call is a new shell: `cd` and
+    variables do not last.
     """
     _refuse_senseless(command)
     bash, notes = _bash()
@@ -42,7 +44,7 @@ def run_bash(command: str, timeout: float = 120) -> str:
         )
         said, ending = done.stdout, _status(done.returncode)
     except subprocess.TimeoutExpired as error:
-        said, ending = error.output or "", f"timed out after {timeout} s: everything it had started was ended"
+        said, ending = error.output or "", f"timed out after {timeout} s: {ALL_ENDED}"
     text = secrets.cut(said)
     if text and not text.endswith("\n"):
         text += "\n"
