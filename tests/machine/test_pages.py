@@ -61,7 +61,8 @@ def test_each_section_runs_first_after_the_setup_and_twice_and_before_those_that
 ):
     """In one kernel: what a section leaves outside of its names is met by those before it.
 
-    The agent so far belongs to the set-up: every section may change it.
+    The agent so far belongs to the set-up: every section may change it. So do the stubs, for the sections that compare
+    the reader's answers and run them.
     """
     monkeypatch.setenv("S02_OFFLINE", "1")
     page = read(path)
@@ -71,11 +72,13 @@ def test_each_section_runs_first_after_the_setup_and_twice_and_before_those_that
             sections.append([])
         elif cell.cell_type == "code":
             (sections[-1] if sections else setup).append(cell)
+    stubs = [cell for cell in page.cells if cell.id.endswith("-stub")]
     notebook, forget = nbformat.v4.new_notebook(metadata=page.metadata), nbformat.v4.new_code_cell("%reset -f")
     rounds = []  # (the cell as it stands on the page, the cell that is run)
     for section in filter(None, reversed(sections)):
         notebook.cells.append(forget)
-        for cell in [*setup, *section, *section]:
+        own = [] if any(cell in section for cell in stubs) else stubs
+        for cell in [*setup, *own, *section, *section]:
             rounds.append((cell, nbformat.v4.new_code_cell(cell.source)))
             notebook.cells.append(rounds[-1][1])
     run_all(notebook, tmp_path)
