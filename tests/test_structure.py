@@ -55,10 +55,10 @@ ROOMS = {
     "lab/sessions": {"calls", "workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
     "lab/check": {"calls", "workspace", "dispatch", "loop"}
     | {"lab/api", "lab/understudy", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
-    "lab/widgets": {"workspace", "tools", "dispatch", "messages"}
+    "lab/widgets": {"calls", "workspace", "tools", "dispatch", "messages"}
     | {"lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/screen": {"calls", "lab/show"},
-    "lab/terminal": {"dispatch", "workspace"} | {"lab/client", "lab/rooms", "lab/screen", "lab/sessions", "lab/show"},
+    "lab/terminal": {"calls", "workspace"} | {"lab/client", "lab/rooms", "lab/screen", "lab/sessions", "lab/show"},
     "lab/start": {"bash", "calls", "lab/client"},
     "__main__": {"lab/start"},
 }

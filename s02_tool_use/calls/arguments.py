@@ -5,33 +5,30 @@ What fits here and is still wrong, the function itself refuses. The whole of JSO
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from .results import ToolError
-from .schemas import REMARKS, TYPES, Judge, fit, kind_of, wrong_type
+from .schemas import EXACT, REMARKS, TYPES, Judge, fit, kind_of, surely_fits, wrong_type
 from .tool import Tool
 
 __all__ = ["TYPES", "fit", "fitting_arguments", "utf8"]
 
-_PLAIN_OBJECT = frozenset({"type", "properties", "required"}) | REMARKS
+_PLAIN_OBJECT = frozenset({"type", "properties", "required", "additionalProperties"}) | REMARKS
 _PLAIN = frozenset({"type"}) | REMARKS
-_EXACT: dict[str, tuple] = {
-    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int,), "array": (list,), "object": (dict,),
-}  # fmt: skip
+_at_most_object, _at_most_type = (_PLAIN_OBJECT | {"$defs", "$schema"}).issuperset, _PLAIN.issuperset
 
 
-def fitting_arguments(name: Any, handler: Callable, given: Any, tool: Mapping | Tool | None = None) -> dict:
+def fitting_arguments(name: Any, handler: Callable, given: Any, tool: dict | Tool | None = None) -> dict:
     """`given` as keyword arguments for `handler`, or a ToolError that names each fault and the right form.
 
     `tool` is what was offered under this name: a dict with an input_schema, a Tool, or None. `name` is for the error.
     """
-    if tool is None:
-        schema: Any = {}
-    elif type(tool) is dict:
-        schema = tool.get("input_schema") or {}
+    if type(tool) is dict:
+        schema: Any = tool.get("input_schema") or {}
+    elif tool is None:
+        schema = {}
     else:
-        tool = tool if isinstance(tool, Tool) else Tool(name, dict(tool))
         if tool.judge is not None:
             return tool.judge(given)
         schema = tool.schema.get("input_schema") or {}
@@ -39,36 +36,32 @@ def fitting_arguments(name: Any, handler: Callable, given: Any, tool: Mapping | 
         needed, takes_more = _parameters(handler)
     except TypeError:  # a callable object without a hash
         needed, takes_more = _parameters.__wrapped__(handler)
-    if type(given) is dict and type(schema) is dict and _plainly_right(given, schema, needed):
-        return given
+    if type(given) is dict and (not schema or _at_most_object(schema)):
+        # Is all right at once? A call of the smallest tool takes a microsecond, so nothing is looked at twice.
+        parts = schema.get("properties", {})
+        try:
+            for key, value in given.items():
+                if schema:
+                    part = parts[key]
+                    plain = type(value) is EXACT.get(part.get("type")) and _at_most_type(part)
+                    if not plain and not surely_fits(value, part, schema):
+                        break
+                elif value is None:
+                    break
+                if key not in needed:
+                    break
+            else:
+                if len(given) == len(needed) or not _misses(given, needed, schema):
+                    return given
+        except (KeyError, TypeError, AttributeError, RecursionError):  # the schema says more, or something strange
+            pass
     return _thoroughly(name, given, schema, needed, takes_more)
 
 
-def _plainly_right(given, schema, needed):
-    """Whether it can be seen at once that all is right: a call of the smallest tool takes a microsecond or two."""
-    try:
-        if schema:
-            if not schema.keys() <= _PLAIN_OBJECT:
-                return False
-            properties = schema["properties"]
-            for key, value in given.items():
-                kind = properties[key]
-                if key not in needed or type(value) not in _EXACT[kind["type"]] or not kind.keys() <= _PLAIN:
-                    return False
-            for key in schema.get("required", ()):
-                if key not in given:
-                    return False
-        else:
-            for key, value in given.items():
-                if key not in needed or value is None:
-                    return False
-        if len(given) < len(needed):
-            for key, need in needed.items():
-                if need and key not in given:
-                    return False
-        return True
-    except (KeyError, TypeError, AttributeError):  # it says more, or something strange
-        return False
+def _misses(given, needed, schema):
+    return any(need and key not in given for key, need in needed.items()) or any(
+        key not in given for key in schema.get("required", ())
+    )
 
 
 def _thoroughly(name, given, schema, needed, takes_more):
@@ -118,7 +111,7 @@ def wrong_arguments(name: str, faults: list[str], form: str) -> ToolError:
 def _is_plain(schema):
     parts = schema.get("properties", {})
     return (
-        schema.keys() <= _PLAIN_OBJECT | {"additionalProperties"}
+        schema.keys() <= _PLAIN_OBJECT
         and isinstance(schema.get("additionalProperties", False), bool)
         and isinstance(parts, dict)
         and all(isinstance(part, dict) and part.keys() <= _PLAIN for part in parts.values())

@@ -69,9 +69,9 @@ def _plain(part, place):
     if isinstance(part, str):
         return {"type": "text", "text": str.__str__(part)}
     if not is_block(part):
-        shown = f"a {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is none"
+        shown = f"a {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is no block"
         raise ToolError(
-            f"Among the blocks that the tool returned, {place} is {shown}: return blocks and strings alone."
+            f"The tool returned blocks, but {place} is {shown}: return blocks and strings alone. {_AS_DATA}"
         )
     try:
         # Numbers that JSON lacks and surrogates are written out here.

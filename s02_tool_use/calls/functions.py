@@ -5,12 +5,14 @@ keyword arguments. pydantic is imported when the first tool is made. Left out: g
 annotation is refused, since the model would not be told what to send.
 """
 
+import contextlib
 import functools
 import inspect
 import json
 import re
 import warnings
 from collections.abc import Callable
+from typing import Annotated
 
 from .arguments import wrong_arguments
 from .results import ToolError, whole
@@ -18,6 +20,9 @@ from .schemas import Judge, kind_of, said_of
 from .tool import Tool
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")  # rule U1 of the API
+_KEY = re.compile(
+    r"[a-zA-Z0-9_.-]{1,64}"
+)  # "Property keys should match pattern": decocms/studio#6874, at the top alone
 _MAPS, _LISTS = ("properties", "$defs", "patternProperties"), ("anyOf", "oneOf", "allOf", "prefixItems")
 _ONE = ("items", "additionalProperties", "contains", "propertyNames", "not")
 
@@ -27,18 +32,20 @@ def tool_from_function(function: Callable) -> Tool:
 
     The function's own defaults hold; `null` for a parameter that does not take it means that it was left out.
     """
-    plain = _plain_function(function)
-    name = _name(function, plain)
-    fields, described, defaults = {}, _described(function, plain), {}
-    for parameter in _parameters(function, name):
-        fields[parameter.name] = _field(parameter, plain, name)
-        if parameter.default is not parameter.empty:
-            defaults[parameter.name] = parameter.default
-    validator, schema = _compiled(name, fields, defaults, plain)
-    about, arguments = described
-    for key, said in arguments.items():
-        if isinstance(part := schema["properties"].get(key), dict):
-            part.setdefault("description", said)
+    inner = _inner(function)
+    name = _name(function)
+    parameters = _parameters(function, name)
+    fields = {p.name: _field(p, inner, name) for p in parameters}
+    validator, schema = _compiled(fields, inner, name)
+    about, said = _described(function, inner)
+    for p in parameters:
+        part = schema["properties"].get(p.name)
+        if not isinstance(part, dict):
+            continue
+        if p.name in said:
+            part.setdefault("description", said[p.name])
+        if p.default is not p.empty:
+            _show_default(part, p.default)
     tool = {"name": name, **({"description": about} if about else {}), "input_schema": schema}
     return Tool(name, whole(tool), function, _judge(name, validator, schema))
 
@@ -46,87 +53,73 @@ def tool_from_function(function: Callable) -> Tool:
 # ---- the function
 
 
-def _plain_function(function):
-    """What holds the names, the docstring and the globals, under partials and decorators."""
+def _inner(function):
+    """The function with the docstring and the globals, under partials, decorators, methods and objects."""
     while isinstance(function, functools.partial):
         function = function.func
-    if not inspect.isroutine(function):
-        function = inspect.unwrap(function) if hasattr(function, "__wrapped__") else type(function).__call__
+    if not inspect.isroutine(function) and not hasattr(function, "__wrapped__"):
+        function = type(function).__call__
     return inspect.unwrap(getattr(function, "__func__", function))
 
 
-def _name(function, plain):
-    own = getattr(function, "__name__", None)
-    while own is None and isinstance(function, functools.partial):
+def _name(function):
+    while isinstance(function, functools.partial) and not hasattr(function, "__name__"):
         function = function.func
-        own = getattr(function, "__name__", None)
-    own = own or type(function).__name__
-    if own == "<lambda>":
+    name = getattr(function, "__name__", type(function).__name__)
+    if name == "<lambda>":
         raise ToolError("A lambda has no name that a model could call it by: write it with def, and annotate it.")
-    if not isinstance(own, str) or not _NAME.fullmatch(own):
-        raise ToolError(f"{own!r} is no name for a tool: rename the function, with A-Z, a-z, 0-9, _ and - alone.")
-    return own
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ToolError(f"{name!r} is no name for a tool: the API takes A-Z, a-z, 0-9, _ and -, at most 128 of them.")
+    return name
 
 
 def _parameters(function, name):
+    """The parameters that a model can send. Each of the others is refused with what to do."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         raise ToolError(f"{name} does not tell its parameters: wrap it in a def with annotated ones.") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}  # what was bound is not the model's
-    parameters = [p for p in parameters if p.name not in bound or p.kind is p.VAR_KEYWORD]
+    parameters = [p for p in parameters if p.name not in bound]
     for p in parameters:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            stars = "*" if p.kind is p.VAR_POSITIONAL else "**"
-            raise ToolError(f"{name} cannot be a tool: {stars}{p.name} does not say what a model may send. "
-                            "Write a named parameter with an annotation for each argument.")  # fmt: skip
-        if p.kind is p.POSITIONAL_ONLY:
-            raise ToolError(f"{name} cannot be a tool: a model names its arguments, and {p.name} is positional-only. "
-                            "Take out the / behind it, or wrap the function in a def.")  # fmt: skip
-        if p.annotation is p.empty and p.name == "self":
-            raise ToolError(
-                f"{name} cannot be a tool: it is the method of a class. Give that of an object: thing.{name}."
-            )
-        if p.annotation is p.empty:
-            raise ToolError(f"{name} cannot be a tool: {p.name} has no annotation. Write what it takes, such as "
-                            f"{p.name}: str; or {p.name}: Any for anything.")  # fmt: skip
+            why = f"{p} does not say what a model may send. Write a parameter with a name for each argument."
+        elif p.kind is p.POSITIONAL_ONLY:
+            why = f"{p.name} is positional-only, and a model names its arguments. Wrap it in a def, or take out the /."
+        elif not _KEY.fullmatch(p.name):
+            why = f"the API takes no argument called {p.name!r}. Use A-Z, a-z, 0-9 and _, at most 64 of them."
+        elif p.annotation is p.empty and p.name == "self":
+            why = f"it is the method of a class. Give that of an object: thing.{name}."
+        elif p.annotation is p.empty:
+            why = f"{p.name} has no annotation. Write what it takes, such as {p.name}: str; Any takes anything."
+        else:
+            continue
+        raise ToolError(f"{name} cannot be a tool: {why}")
     return parameters
 
 
-def _field(parameter, plain, name):
-    """The type of a field: the annotation, not required if there is a default."""
-    from typing import Annotated
-
-    from pydantic.fields import FieldInfo
+def _field(parameter, inner, name):
+    """What the parameter takes, and whether it may be left out, as TypedDict writes it."""
     from typing_extensions import NotRequired
 
     annotation, default = parameter.annotation, parameter.default
-    if isinstance(annotation, str):
+    if isinstance(annotation, str):  # from __future__ import annotations
         try:
-            annotation = eval(annotation, _names_of(plain), _closed_over(plain))  # as typing.get_type_hints does
+            annotation = eval(annotation, _names(inner))
         except Exception as error:
             raise _unresolved(name, parameter.name, annotation, error) from None
-    if isinstance(default, FieldInfo):  # a: int = Field(3, ...): pydantic fills it in, the function could not
+    if type(default).__name__ == "FieldInfo":  # a: int = Field(3, ge=1): pydantic fills it in, the function could not
         return Annotated[annotation, default]
     return annotation if default is parameter.empty else NotRequired[annotation]
 
 
-def _names_of(plain):
-    return getattr(plain, "__globals__", {})
-
-
-def _closed_over(plain):
-    names, cells = (
-        getattr(getattr(plain, "__code__", None), "co_freevars", ()),
-        getattr(plain, "__closure__", None) or (),
-    )
-    known = {}
-    for key, cell in zip(names, cells):  # noqa: B905
-        try:
-            known[key] = cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-    return known
+def _names(inner):
+    """What the annotations of a function may name: globals, and variables of the functions that it stands in."""
+    names, cells = dict(getattr(inner, "__globals__", {})), getattr(inner, "__closure__", None) or ()
+    for name, cell in zip(getattr(getattr(inner, "__code__", None), "co_freevars", ()), cells, strict=False):
+        with contextlib.suppress(ValueError):  # one that has no value yet
+            names[name] = cell.cell_contents
+    return names
 
 
 def _unresolved(name, parameter, annotation, error):
@@ -136,29 +129,27 @@ def _unresolved(name, parameter, annotation, error):
     )
 
 
+def _show_default(part, default):
+    from pydantic_core import to_jsonable_python
+
+    with contextlib.suppress(Exception):  # a default that JSON does not have is not shown
+        value = to_jsonable_python(default)
+        json.dumps(value, allow_nan=False)
+        part.setdefault("default", value)
+
+
 # ---- the schema
 
 
-def _compiled(name, fields, defaults, plain):
+def _compiled(fields, inner, name):
     """(pydantic's validator of the arguments, their JSON Schema)."""
-    from pydantic_core import to_jsonable_python
-
-    for parameter, annotation in fields.items():  # one at a time first, to name the one that is wrong
-        _adapter({parameter: annotation}, plain, name, parameter)
-    adapter, schema = _adapter(fields, plain, name, "a parameter")
-    schema = _tidy(schema)
-    for key, default in defaults.items():
-        if key in schema["properties"]:
-            try:
-                value = to_jsonable_python(default)
-                json.dumps(value, allow_nan=False)
-            except Exception:  # a default that JSON does not have is not shown
-                continue
-            schema["properties"][key].setdefault("default", value)
-    return adapter.validator, schema
+    for parameter, annotation in fields.items():
+        _adapter({parameter: annotation}, inner, name, parameter)  # alone first, to name the one that is wrong
+    adapter, schema = _adapter(fields, inner, name, "a parameter")
+    return adapter.validator, _tidy(schema)
 
 
-def _adapter(fields, plain, name, parameter):
+def _adapter(fields, inner, name, parameter):
     from pydantic import ConfigDict, PydanticUndefinedAnnotation, TypeAdapter
     from pydantic.json_schema import GenerateJsonSchema
     from typing_extensions import TypedDict
@@ -173,12 +164,12 @@ def _adapter(fields, plain, name, parameter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a default that JSON does not have
             adapter = TypeAdapter(record)
-            adapter.rebuild(force=True, _types_namespace={**_names_of(plain), **_closed_over(plain)})
+            adapter.rebuild(force=True, _types_namespace=_names(inner))
             return adapter, adapter.json_schema(schema_generator=WithoutTitles)
     except PydanticUndefinedAnnotation as error:
         raise _unresolved(name, parameter, error.name, error.message) from None
-    except Exception as error:  # many kinds: of pydantic, and of the types themselves
-        kind = inspect.formatannotation(fields.get(parameter, fields))
+    except Exception as error:  # of many kinds: of pydantic, and of the types themselves
+        kind = inspect.formatannotation(fields.get(parameter))
         raise ToolError(
             f"{name} cannot be a tool: a model sends JSON, of which no {kind} can be made for {parameter}. Take a "
             "string, a number, a bool, a list, a dict, an Enum, a dataclass or a pydantic model."
@@ -209,38 +200,46 @@ def _tidy(schema):
 
 
 def _judge(name, validator, schema):
-    """What makes the function's arguments of what a model sent."""
-    from pydantic_core import ValidationError
+    """What makes the function's arguments of what a model sent.
 
-    judge = Judge(schema, name)
-    at_once = functools.partial(validator.validate_python, strict=True, extra="forbid")
-    exact = not _has_numbers_to_choose(schema)  # else pydantic takes True for 1
+    pydantic judges it as strict JSON: else it would take "yes" for true. What it refuses is converted as for any tool
+    and judged by the schema, whose sentences are those of all tools.
+    """
+    from pydantic_core import to_json
+
+    def of_python(given):
+        return validator.validate_python(given, strict=True, extra="forbid")
+
+    def of_json(given):
+        return validator.validate_json(to_json(given, inf_nan_mode="constants"), strict=True, extra="forbid")
+
+    # The first is faster. The second knows what JSON has no word for, such as an Enum or a date.
+    judge, ways = Judge(schema, name), [] if _has_numbers_to_choose(schema) else [of_python, of_json]
 
     def arguments(given):
-        if exact:
+        for way in ways:
             try:
-                return at_once(given)
-            except ValidationError:  # JSON has no enums, dates and dataclasses: they come as strings and objects
-                pass
+                fitting = way(given)
+            except ValueError:  # ValidationError is one
+                continue
+            if way is not ways[0]:
+                ways.reverse()
+            return fitting
         if not isinstance(given, dict):
             raise wrong_arguments(name, [f"input must be an object, not {kind_of(given)}"], judge.form())
-        if exact:
-            try:
-                return validator.validate_json(json.dumps(given), strict=True, extra="forbid")
-            except ValidationError:
-                pass
         given = judge.converted(given)
         if faults := judge.faults(given):
             raise wrong_arguments(name, faults, judge.form())
         try:
             return validator.validate_json(json.dumps(given), strict=True)
-        except ValidationError as error:
+        except ValueError as error:
             raise wrong_arguments(name, list(said_of(error, given)), judge.form()) from None
 
     return arguments
 
 
 def _has_numbers_to_choose(schema):
+    """Whether a number is an Enum's or a Literal's: pydantic would take True for 1."""
     if isinstance(schema, list):
         return any(map(_has_numbers_to_choose, schema))
     if not isinstance(schema, dict):
@@ -253,11 +252,12 @@ def _has_numbers_to_choose(schema):
 # ---- the docstring
 
 
-def _described(function, plain):
+def _described(function, inner):
     """(the description, {argument: what the `Args:` of a Google docstring say of it})."""
-    of_object = plain.__name__ == "__call__"  # whose own docstring says nothing of the class, unless somebody wrote one
-    doc = (plain.__doc__ or type(function).__doc__) if of_object else inspect.getdoc(plain)
-    lines = inspect.cleandoc(doc or "").splitlines()
+    doc = inspect.getdoc(inner)
+    if inner.__name__ == "__call__":  # of an object: what it inherits from Python says nothing
+        doc = inspect.cleandoc(inner.__doc__ or type(function).__doc__ or "")
+    lines = (doc or "").splitlines()
     start = next((n for n, line in enumerate(lines) if _ARGS.fullmatch(line)), None)
     if start is None:
         return "\n".join(lines).strip(), {}

@@ -77,6 +77,56 @@ def kind_of(value: Any) -> str:
     return next((kind for kind, expected in TYPES.items() if isinstance(value, expected)), "null")
 
 
+EXACT: dict[Any, type] = {"string": str, "boolean": bool, "integer": int, "array": list, "object": dict}
+
+
+def surely_fits(value: Any, schema: Any, root: dict) -> bool:
+    """Whether it can be seen at once that `value` fits this part of the schema `root`. False also means: not sure.
+
+    It knows the words that most schemas are made of, so that jsonschema need not be asked of a call that is right.
+    """
+    if schema is True:
+        return True
+    for word, rule in schema.items():
+        if word in REMARKS or word == "$defs":
+            continue
+        if word == "type":
+            if type(value) is EXACT.get(rule if type(rule) is str else None):
+                continue
+            if rule == "null" and value is None:
+                continue
+            if rule == "number" and (type(value) is int or type(value) is float and value - value == 0):
+                continue
+            return False
+        if word == "anyOf":
+            if not any(surely_fits(value, choice, root) for choice in rule):
+                return False
+        elif word == "enum":
+            if not any(type(one) is type(value) and one == value for one in rule):
+                return False
+        elif word == "$ref":
+            if not rule.startswith("#/$defs/") or not surely_fits(value, root["$defs"][rule[8:]], root):
+                return False
+        elif word == "items" and type(value) is list:
+            if "prefixItems" in schema or not all(surely_fits(item, rule, root) for item in value):
+                return False
+        elif word == "properties" and type(value) is dict:
+            if not all(key in rule and surely_fits(item, rule[key], root) for key, item in value.items()):
+                return False
+        elif word == "required" and type(value) is dict:
+            if not all(key in value for key in rule):
+                return False
+        elif word == "minimum" and type(value) is int:
+            if value < rule:
+                return False
+        elif word == "maximum" and type(value) is int:
+            if value > rule:
+                return False
+        elif word != "additionalProperties" or "properties" not in schema:  # its properties are all known ones
+            return False
+    return True
+
+
 class Judge:
     """A schema that judges values. `name` is of the tool, for who reads that its schema is wrong."""
 
@@ -88,7 +138,7 @@ class Judge:
 
     def converted(self, value: Any, schema: Any = None) -> Any:
         """`value` with numbers for strings, whole numbers for floats, and without null where null says "left out"."""
-        schema = self._resolved(self.schema if schema is None else schema)
+        schema = self.resolved(self.schema if schema is None else schema)
         if not isinstance(schema, dict):
             return value
         for part in schema.get("allOf", ()):
@@ -130,7 +180,8 @@ class Judge:
             kept[key] = self.converted(item, inner)
         return kept
 
-    def _resolved(self, schema):
+    def resolved(self, schema: Any) -> Any:
+        """A part of the schema with the one that its $ref leads to in its place."""
         for _ in range(20):
             if not (isinstance(schema, dict) and isinstance(schema.get("$ref"), str)):
                 break
@@ -180,7 +231,7 @@ class Judge:
         return _short(text, FORM_CHARACTERS) if depth == 0 else text
 
     def _form(self, schema, depth):
-        schema = self._resolved(schema)
+        schema = self.resolved(schema)
         if not isinstance(schema, dict) or depth > 5:
             return "any"
         if "allOf" in schema and len(schema["allOf"]) == 1:

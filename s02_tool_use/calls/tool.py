@@ -36,9 +36,9 @@ def tool_of(thing: Any) -> Tool:
     """The Tool that a function, a schema dict or an SDK tool is. ToolError says why it cannot be one."""
     if isinstance(thing, Tool):
         return thing
-    if isinstance(thing, Mapping):
+    if isinstance(thing, dict):
         name = thing.get("name")
-        return Tool(name if isinstance(name, str) else str(thing.get("type", "")), dict(thing))
+        return Tool(name if isinstance(name, str) else str(thing.get("type", "")), thing)
     try:
         return _made(thing)
     except TypeError:  # a callable object without a hash
@@ -78,13 +78,17 @@ def looked_up(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> t
     tool = handler = None
     if isinstance(name, str):
         for offered in tools:
-            if (offered.get("name") if type(offered) is dict else tool_of(offered).name) == name:
-                if tool is not None:
-                    raise ToolError(twice(name))
-                tool = offered
-        if tool is not None and type(tool) is not dict:
-            tool = tool_of(tool)
-            handler = tool.handler
+            if type(offered) is dict:
+                if offered.get("name") != name:
+                    continue
+            else:
+                offered = tool_of(offered)
+                if offered.name != name:
+                    continue
+                handler = offered.handler
+            if tool is not None:
+                raise ToolError(twice(name))
+            tool = offered
         if handler is None:
             handler = handlers.get(name)
     return tool, handler

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .. import dispatch, workspace
+from .. import workspace
+from ..calls.tool import schemas_of
 from . import rooms, show
 from .client.endpoint import answerer_of
 from .screen import DIM, RED, YELLOW, Screen, history_file, line_editor
@@ -136,8 +137,8 @@ def _ask_beside_stdout(text):
 class TerminalChat:
     """How a Session is drawn in a terminal, and its commands."""
 
-    def __init__(self, client, model, *, read, ask, out, yes=False, single=False):
-        self.session = Session(client, model, watch=self.draw, ask_before=() if yes else ASK_BEFORE)
+    def __init__(self, client, model, *, read, ask, out, yes=False, single=False, **settings):
+        self.session = Session(client, model, watch=self.draw, ask_before=() if yes else ASK_BEFORE, **settings)
         self.read, self.ask, self.screen, self.single = read, ask, Screen(out), single
         self.written = set()  # by /save, which replaces no other file
         self.text = []  # of the last reply
@@ -227,7 +228,10 @@ class TerminalChat:
             self.say("\n".join(f"/{name:9} {said}" for name, said in COMMANDS.items()))
             self.say(KEYS.format(history_file()))
         elif name == "tools":
-            self.say("\n".join(f"{t['name']:11} {t['description'].split('. ')[0]}" for t in dispatch.TOOLS))
+            firsts = (
+                (t.get("name", "?"), t.get("description", "").split(". ")[0]) for t in schemas_of(self.session.tools)
+            )
+            self.say("\n".join(f"{name:11} {first}".rstrip() for name, first in firsts))
         elif name == "messages":
             self.say(repr(show.show_messages(self.session.messages)))
         elif name == "cost":

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ...calls.results import ToolError
 from ...calls.secrets import cut, held
 from .settings import host_of, is_local
 
@@ -50,6 +51,8 @@ class Stopped(KeyboardInterrupt):
 
 def explain(error: BaseException, client: Any = None) -> str:
     """One sentence for an exception that came out of a request. Of `client` only the host is named, never the key."""
+    if isinstance(error, ToolError):  # of ours: a list of tools that cannot be offered
+        return printable(str(error))
     causes = (error, error.__cause__)  # the SDK wraps what the HTTP library has to say
     names = {cls.__name__ for one in causes for cls in type(one).__mro__}
     status, (kind, said) = getattr(error, "status_code", None), _said(error)

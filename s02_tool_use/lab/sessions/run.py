@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ... import dispatch, loop
+from ...calls.tool import schemas_of, table_of
 from .. import conversation
 from ..client import faults
 from ..client.endpoint import answerer_of
@@ -32,17 +33,23 @@ class Run:
         `settings` are those of agent_steps. What was saved can be forked and continued, if there is a client.
         """
         self.client, self.model, self.saved, self.at = client, model, saved, 0
-        self.settings = {"handlers": dispatch.TOOL_HANDLERS, **settings}
+        self.settings = {"tools": dispatch.TOOLS, "handlers": dispatch.TOOL_HANDLERS, **settings}
+        schemas_of(self.settings["tools"])  # a list that cannot be offered is refused before anything is sent
         history = conversation.request_of(history)["messages"]
         if not history:
             raise ValueError("There are no messages: give a list that ends with a message of the user.")
         self._answerer = answerer_of(client)
         self.progress = Progress()  # of what goes on; whoever begins it may start the clock anew
         if saved:
-            self.stages = list(stages.saved_stages(history, self.settings))
+            self.stages = list(stages.saved_stages(history, self.settings, self.handlers))
         else:
             self.stages = [Stage("start", "Nothing has been sent yet.", history, base=history, lines=self._lines)]
         self._stand_at(0)
+
+    @property
+    def handlers(self) -> dict[str, Any]:
+        """Name -> the function that does it, of each tool that is offered."""
+        return table_of(self.settings["tools"], self.settings["handlers"])
 
     @property
     def stage(self) -> Stage:
@@ -124,7 +131,7 @@ class Run:
     def _play(self, start):
         """The stages from the beginning of the turn of `start` on: its reply is not asked for, its results not made."""
         history, known, allowed = copy.deepcopy(start.base), copy.deepcopy(start.results), []
-        handlers, approve = self.settings["handlers"], self.settings.get("approve") or (lambda block: True)
+        handlers, approve = self.handlers, self.settings.get("approve") or (lambda block: True)
 
         def verdict(block):
             if known:

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from ... import loop
+from ... import dispatch, loop
+from ...calls.tool import schemas_of
 from ...history.answers import cancelled
 from .. import conversation
 from ..client import faults
@@ -57,12 +58,18 @@ class Session:
     ):
         """prices: see client/prices.py; without them, those of .env. settings: those of agent_steps."""
         self.client, self.model, self.watch, self.settings = client, model, watch, settings
+        schemas_of(self.tools)  # a list that cannot be offered is refused here, and not in the first turn
         self.ask_before = tuple(ask_before)
         known = connection_of(client)
         self.prices = pricing.checked(prices) if prices is not None else dict(known and known.prices or {})
         self._lock = threading.RLock()
         self._turn: _ChatTurn | None = None
         self.reset()
+
+    @property
+    def tools(self) -> Any:
+        """What the model is offered, as it was given."""
+        return self.settings.get("tools", dispatch.TOOLS)
 
     @property
     def busy(self) -> bool:

@@ -127,7 +127,7 @@ def of_stop(reason):
 # A conversation that was saved: the same stages, read off the list
 
 
-def saved_stages(history, settings):
+def saved_stages(history, settings, handlers):
     """The stages of a list of messages, complete or broken, first to last."""
     yield Stage("start", "A saved conversation, from its first message on.", [])
     _, request = next(loop.agent_steps(None, "", [], **{**settings, "max_turns": 1}))
@@ -149,7 +149,7 @@ def saved_stages(history, settings):
         turn = {"base": before, "reply": {"content": conversation.blocks(message)}, "results": []}
         yield Stage("reply", of_reply(turn["reply"]), now, message, **turn)
         for block in conversation.calls([message]):
-            yield Stage("lookup", of_lookup(block, settings["handlers"]), now, block, block, **turn)
+            yield Stage("lookup", of_lookup(block, handlers), now, block, block, **turn)
             wire, place = results.get(str(block.get("id")), (None, None))
             turn["results"].append(wire or cancelled(block.get("id")))
             if wire is None:

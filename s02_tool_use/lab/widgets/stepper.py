@@ -180,7 +180,7 @@ class Stepper(Panel):
     def _handler(self, stage):
         if not stage.block:
             return _note("This step is about no handler.")
-        handler = self.run.settings["handlers"].get(stage.block.get("name"))
+        handler = self.run.handlers.get(stage.block.get("name"))
         return show.show_source(handler) if handler is not None else _note("There is no handler of this name.")
 
 

@@ -4,13 +4,15 @@ Left out of the form: nested objects. They are typed as JSON.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import ipywidgets
 
 from ... import dispatch
+from ...calls.schemas import Judge
+from ...calls.tool import schemas_of
 from .. import show
 from ..client.progress import Progress
 from ..sessions.run import parsed
@@ -22,15 +24,16 @@ WIDTH = {"width": "60em", "max_width": FULL}
 
 
 class ToolBench(Panel):
-    """A form for each tool. `tools` and `handlers` are those of agent_steps; your own fit too.
+    """A form for each tool. `tools` and `handlers` are those of agent_steps: dicts, functions and tools of the SDK.
 
     After a run, `bench.block` is the call and `bench.result` the tool_result.
     """
 
-    def __init__(self, tools: list[dict] = dispatch.TOOLS, handlers: Mapping[str, Any] = dispatch.TOOL_HANDLERS):
+    def __init__(self, tools: Sequence[Any] = dispatch.TOOLS, handlers: Mapping[str, Any] = dispatch.TOOL_HANDLERS):
         if not tools:
             raise ValueError("There are no tools: give a list like TOOLS.")
-        self.tools, self.handlers = {tool["name"]: tool for tool in tools}, handlers
+        self.tools = {str(tool.get("name", tool.get("type"))): tool for tool in schemas_of(tools)}
+        self.offered, self.handlers = tools, handlers
         self.block = self.result = None
         self._runs = 0
         self.tool = ipywidgets.Dropdown(options=list(self.tools), description="Tool")
@@ -80,7 +83,7 @@ class ToolBench(Panel):
         arguments = parsed(self.json.value or "{}") if self.raw.value == "JSON" else self._arguments()
         block = {"type": "tool_use", "id": f"toolu_{self._runs + 1:02}", "name": self.tool.value, "input": arguments}
         self.progress = Progress()
-        self.work(lambda: dispatch.run_tool(block, self.handlers), partial(self._ran, block), self._draw)
+        self.work(lambda: dispatch.run_tool(block, self.handlers, self.offered), partial(self._ran, block), self._draw)
 
     def _ran(self, block, result, error):
         if error is None:  # else it was stopped
@@ -111,10 +114,23 @@ def fields_of(tool):
     """The fields of a tool's input_schema, in its order."""
     schema = tool.get("input_schema") or {}
     for name, detail in (schema.get("properties") or {}).items():
-        detail = detail if isinstance(detail, dict) else {}
-        kind, required = detail.get("type", "string"), name in (schema.get("required") or ())
+        said = detail.get("description", "") if isinstance(detail, dict) else ""
+        detail, required = _meant(detail, Judge(schema)), name in (schema.get("required") or ())
+        kind = detail.get("type", "any" if detail.keys() & {"anyOf", "oneOf", "allOf"} else "string")
         options = detail.get("enum") or ((True, False) if kind == "boolean" else ())
-        yield Field(name, kind, required, detail.get("description", ""), tuple(options))
+        yield Field(name, kind, required, said or detail.get("description", ""), tuple(options))
+
+
+def _meant(detail, judge):
+    """The part of a schema that a field is made of: what a $ref leads to, and no null, which is an empty field."""
+    detail = judge.resolved(detail)
+    detail = detail if isinstance(detail, dict) else {}
+    if isinstance(detail.get("type"), list):
+        kinds = [kind for kind in detail["type"] if kind != "null"]
+        return {**detail, "type": kinds[0] if len(kinds) == 1 else "any"}
+    options = [judge.resolved(option) for option in detail.get("anyOf") or detail.get("oneOf") or ()]
+    options = [option for option in options if option != {"type": "null"}]
+    return _meant(options[0], judge) if len(options) == 1 else detail
 
 
 def value_of(field, typed):
@@ -126,7 +142,7 @@ def value_of(field, typed):
     try:
         return json.loads(typed)
     except ValueError:
-        if field.kind in ("integer", "number", "boolean"):
+        if field.kind in ("integer", "number", "boolean", "any"):
             return typed  # a model can send a wrong type too: let the tool answer
         raise ValueError(f"{field.name} takes JSON, such as {'[]' if field.kind == 'array' else '{}'}.") from None
 

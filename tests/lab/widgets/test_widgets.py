@@ -401,9 +401,10 @@ def test_any_input_can_be_sent_as_json(workspace):
     assert "This is not JSON" in shown(bench)
 
 
-def test_a_field_of_several_types_takes_json():
-    bench = ToolBench([{"name": "t", "input_schema": {"properties": {"limit": {"type": ["integer", "null"]}}}}])
-    assert bench.fields["limit"].placeholder == "['integer', 'null']"
+def test_a_field_of_several_types_takes_json_and_an_empty_one_is_null():
+    properties = {"limit": {"type": ["integer", "null"]}, "key": {"type": ["integer", "string"]}}
+    bench = ToolBench([{"name": "t", "input_schema": {"properties": properties}}])
+    assert [bench.fields[name].placeholder for name in ("limit", "key")] == ["integer", "any"]
 
 
 def test_a_tool_of_your_own_has_its_form():
