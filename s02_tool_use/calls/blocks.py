@@ -42,7 +42,7 @@ def as_blocks(parts: list) -> list[dict]:
     if len(parts) > MOST_BLOCKS:
         raise ToolError(f"The tool returned more than {MOST_BLOCKS} blocks: put their text together.")
     blocks = [_plain(part, _place(n, parts)) for n, part in enumerate(parts)]
-    blocks = [block for block in blocks if block["type"] != "text" or has_words(block.get("text", "."))]
+    blocks = [block for block in blocks if not (isinstance(block.get("text"), str) and not has_words(block["text"]))]
     clean = cut(blocks)
     pictures = sum(block["type"] == "image" for block in clean)
     for n, block in enumerate(clean):

@@ -41,8 +41,11 @@ def content_of(value: Any) -> str | list[dict]:
     parts = list(value) if isinstance(value, (list, tuple)) else [value]
     if any(map(is_block, parts)):
         return as_blocks(parts)
-    data = _Data().plain(value, "")
-    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)  # a Path or a date by itself
+    try:
+        data = _Data().plain(value, "")
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)  # a Path or a date by itself
+    except RecursionError:
+        raise ToolError("The tool returned data that is nested too deeply, or that holds itself.") from None
     if isinstance(value, Cut):
         note = f"[stopped after {len(value)} items: there are more. Return fewer, or a summary.]"
         text = f"{shortened(text, MAX_RESULT_CHARACTERS // 2)}\n{note}"

@@ -103,11 +103,11 @@ def _field(parameter, inner, name):
     from typing_extensions import NotRequired
 
     annotation, default = parameter.annotation, parameter.default
-    if isinstance(annotation, str):  # from __future__ import annotations
-        try:
+    try:
+        while isinstance(annotation, str):  # from __future__ import annotations, and quotes inside
             annotation = eval(annotation, _names(inner))
-        except Exception as error:
-            raise _unresolved(name, parameter.name, annotation, error) from None
+    except Exception as error:
+        raise _unresolved(name, parameter.name, annotation, error) from None
     if type(default).__name__ == "FieldInfo":  # a: int = Field(3, ge=1): pydantic fills it in, the function could not
         return Annotated[annotation, default]
     return annotation if default is parameter.empty else NotRequired[annotation]
@@ -158,9 +158,9 @@ def _adapter(fields, inner, name, parameter):
         def field_title_should_be_set(self, schema):
             return False
 
-    record = TypedDict("Arguments", fields)
-    record.__pydantic_config__ = ConfigDict(extra="forbid")
     try:
+        record = TypedDict("Arguments", fields)
+        record.__pydantic_config__ = ConfigDict(extra="forbid")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a default that JSON does not have
             adapter = TypeAdapter(record)
@@ -261,7 +261,9 @@ def _described(function, inner):
     start = next((n for n, line in enumerate(lines) if _ARGS.fullmatch(line)), None)
     if start is None:
         return "\n".join(lines).strip(), {}
-    end = next((n for n in range(start + 1, len(lines)) if lines[n][:1].strip()), len(lines))
+    is_flat = start == 0 and lines[1:] and lines[1][:1].strip()  # where it comes first, its indentation is gone
+    rest = range(start + 1, len(lines))
+    end = next((n for n in rest if (not lines[n] if is_flat else lines[n][:1].strip())), len(lines))
     said = {}
     entries, key = lines[start + 1 : end], None
     indent = min((len(line) - len(line.lstrip()) for line in entries if line.strip()), default=0)

@@ -90,10 +90,21 @@ async def _beat():
 
 
 def _run(coroutine):
+    """asyncio.run, but that Ctrl-C raises at once, whatever the tool does, and that nothing is waited for for ever."""
+    loop = asyncio.new_event_loop()
     try:
-        return asyncio.run(coroutine)
+        return loop.run_until_complete(coroutine)
     except asyncio.CancelledError:  # no Exception, but the tool's own doing
         raise RuntimeError("it was cancelled") from None
+    finally:
+        try:
+            if tasks := asyncio.all_tasks(loop):
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE_SECONDS))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
 
 
 def _in_a_thread(coroutine):
@@ -108,10 +119,14 @@ def _in_a_thread(coroutine):
             ended.set()
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True)
-    thread.start()
+    waits = asyncio.current_task()
     try:
+        thread.start()
         while not ended.wait(BEAT_SECONDS):  # not longer, or a Stop would not be seen
-            pass
+            if getattr(
+                waits, "cancelling", int
+            )():  # asyncio.run's own way to say that Ctrl-C came, from Python 3.11 on
+                raise asyncio.CancelledError
     except BaseException:
         for _ in range(int(GRACE_SECONDS / BEAT_SECONDS)):
             interrupt(thread)

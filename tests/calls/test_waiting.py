@@ -1,0 +1,251 @@
+"""What is not there yet: awaitables, also where a loop runs already, and generators, however long."""
+
+import asyncio
+import contextlib
+import contextvars
+import itertools
+import os
+import threading
+import time
+
+import pytest
+
+from s02_tool_use import run_tool, use_workdir, within, workdir
+from s02_tool_use.calls import waiting
+from s02_tool_use.calls.waiting import MOST_ITEMS
+from s02_tool_use.lab.sessions.job import Job
+
+PATIENCE = 60  # seconds: a guard against hanging
+
+
+def call(handler):
+    return run_tool({"type": "tool_use", "id": "t", "name": "f", "input": {}}, {"f": handler})
+
+
+def content(handler):
+    result = call(handler)
+    assert "is_error" not in result, result["content"]
+    return result["content"]
+
+
+async def answer():
+    await asyncio.sleep(0)
+    return {"answer": 42}
+
+
+async def fail():
+    raise ValueError("not today")
+
+
+async def twice():
+    return answer()
+
+
+class Later:
+    def __await__(self):
+        yield from asyncio.sleep(0).__await__()
+        return "later"
+
+
+async def pieces():
+    for number in range(3):
+        await asyncio.sleep(0)
+        yield number
+
+
+def in_a_loop(function):
+    """What `function` returns when it is called where a loop runs, as the code of a notebook's cell is."""
+
+    async def main():
+        return function()
+
+    return asyncio.run(main())
+
+
+def directly(function):
+    return function()
+
+
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+@pytest.mark.parametrize(
+    ("handler", "sent"),
+    [
+        (answer, '{"answer": 42}'),
+        (twice, '{"answer": 42}'),
+        (Later, "later"),
+        (pieces, "[0, 1, 2]"),
+        (lambda: asyncio.sleep(0), "(done, no output)"),
+    ],
+)
+def test_an_awaitable_is_awaited_inside_a_running_loop_too(where, handler, sent):
+    assert where(lambda: content(handler)) == sent
+
+
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+def test_what_an_awaitable_raises_is_a_fault(where):
+    result = where(lambda: call(fail))
+    assert (result["content"], result["is_error"]) == ("f failed: ValueError: not today", True)
+
+
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+def test_a_task_that_is_cancelled_is_a_fault(where):
+    async def cancels():
+        asyncio.current_task().cancel()
+        await asyncio.sleep(1)
+
+    assert "f failed: RuntimeError: it was cancelled" in where(lambda: call(cancels))["content"]
+
+
+def test_a_future_of_another_loop_is_a_fault_and_does_not_hang():
+    async def main():
+        future = asyncio.get_running_loop().create_future()
+        return call(lambda: future)
+
+    result = asyncio.run(main())
+    assert result["is_error"] is True
+    assert "loop" in result["content"]
+
+
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+def test_an_async_tool_sees_the_workspace_and_the_context_of_its_caller(where, workspace, tmp_path):
+    name = contextvars.ContextVar("name")
+
+    async def here():
+        return [str(workdir()), name.get()]
+
+    name.set("mine")
+    with within(tmp_path):
+        assert str(tmp_path.resolve()) in where(lambda: content(here))
+    use_workdir(workspace)
+    assert str(workspace.resolve()) in where(lambda: content(here))
+
+
+# ---- generators
+
+
+def test_a_generator_is_collected_and_so_is_another_iterator():
+    assert content(lambda: (n * n for n in range(3))) == "[0, 1, 4]"
+    assert content(lambda: map(str, [1, 2])) == '["1", "2"]'
+    assert content(lambda: iter([])) == "[]"
+
+
+def endless():
+    yield from itertools.count()
+
+
+def endless_texts():
+    while True:
+        yield "x" * 50_000
+
+
+async def endless_later():
+    for number in itertools.count():
+        yield number
+
+
+@pytest.mark.parametrize("handler", [endless, endless_texts, endless_later, itertools.count])
+def test_an_endless_generator_is_cut_and_says_so(handler):
+    sent = content(handler)
+    assert "there are more. Return fewer, or a summary.]" in sent
+    assert len(sent) < 110_000
+
+
+def test_endless_blocks_are_an_error():
+    assert "more than 1000 blocks" in call(lambda: itertools.repeat({"type": "text", "text": "a"}))["content"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_generator_that_is_cut_is_closed(is_async):
+    closed = []
+
+    def plain():
+        try:
+            yield from itertools.count()
+        finally:
+            closed.append(True)
+
+    async def later():
+        try:
+            for number in itertools.count():
+                yield number
+        finally:
+            closed.append(True)
+
+    content(later if is_async else plain)
+    assert closed == [True]
+
+
+def test_what_a_generator_raises_is_a_fault():
+    def broken():
+        yield 1
+        raise KeyError("x")
+
+    assert call(broken)["content"] == "f failed: KeyError: 'x'"
+    assert MOST_ITEMS == 10_000
+
+
+# ---- Ctrl-C and Stop
+
+
+async def sleeps(started):
+    started.set()
+    await asyncio.sleep(PATIENCE)
+
+
+async def works(started):
+    started.set()
+    while True:
+        pass
+
+
+async def blocks(started):
+    started.set()
+    for _ in range(100 * PATIENCE):
+        time.sleep(0.01)
+
+
+def never_ends(started):
+    started.set()
+    while True:
+        yield from ()
+        if not started:
+            yield 1
+
+
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+@pytest.mark.parametrize("tool", [sleeps, works, blocks, never_ends])
+def test_stop_ends_what_is_waited_for(tool, where):
+    started = threading.Event()
+    job = Job(lambda: where(lambda: call(lambda: tool(started))))
+    assert started.wait(PATIENCE)
+    job.stop()
+    assert job.wait(PATIENCE)
+    assert isinstance(job.error, KeyboardInterrupt)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+@pytest.mark.parametrize("tool", [sleeps, works])
+def test_ctrl_c_ends_what_is_waited_for(ctrl_c, tool, where):
+    started = threading.Event()
+    ctrl_c(started)
+    with pytest.raises(KeyboardInterrupt):
+        where(lambda: call(lambda: tool(started)))
+
+
+def test_what_cannot_be_ended_is_left_behind(monkeypatch):
+    monkeypatch.setattr(waiting, "GRACE_SECONDS", 0.2)
+    started, free = threading.Event(), threading.Event()
+
+    async def stubborn():
+        started.set()
+        while not free.is_set():
+            with contextlib.suppress(KeyboardInterrupt):
+                free.wait(PATIENCE)
+
+    job = Job(lambda: in_a_loop(lambda: call(stubborn)))
+    assert started.wait(PATIENCE)
+    job.stop()
+    assert job.wait(PATIENCE)
+    assert isinstance(job.error, KeyboardInterrupt)
+    free.set()
