@@ -141,6 +141,7 @@ def test_a_lambda_that_takes_anything_is_checked_by_the_schema():
     handlers = {"bash": lambda **kw: kw["command"]}
     assert call("bash", {"command": "x"}, handlers=handlers)["content"] == "x"
     assert "command is missing" in fault("bash", {"cmd": "x"}, handlers=handlers)
+    assert "command is missing" in fault("bash", {}, handlers=handlers)
     assert call("other", {"x": 1}, handlers={"other": lambda **kw: kw})["content"] == '{"x": 1}'
 
 

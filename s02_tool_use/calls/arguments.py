@@ -26,7 +26,7 @@ def fitting_arguments(name: Any, handler: Callable, given: Any, tool: dict | Too
     """
     if type(tool) is dict:
         schema: Any = tool.get("input_schema") or {}
-    elif tool is None:
+    elif not isinstance(tool, Tool):
         schema = {}
     else:
         if tool.judge is not None:
@@ -51,7 +51,7 @@ def fitting_arguments(name: Any, handler: Callable, given: Any, tool: dict | Too
                 if key not in needed:
                     break
             else:
-                if len(given) == len(needed) or not _misses(given, needed, schema):
+                if len(given) == len(needed) > 0 or not _misses(given, needed, schema):
                     return given
         except (KeyError, TypeError, AttributeError, RecursionError):  # the schema says more, or something strange
             pass
