@@ -20,6 +20,7 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import FULL, Drawing, Panel, after_typing, button, choice, guarded, row, typed
 
+TYPED_AS_JSON = ("object", "array", "any")
 WIDTH = {"width": "60em", "max_width": FULL}
 
 
@@ -108,6 +109,7 @@ class Field(NamedTuple):
     required: bool
     description: str = ""
     options: tuple = ()
+    form: str = ""  # of what is typed as JSON
 
 
 def fields_of(tool):
@@ -115,10 +117,14 @@ def fields_of(tool):
     schema = tool.get("input_schema") or {}
     for name, detail in (schema.get("properties") or {}).items():
         said = detail.get("description", "") if isinstance(detail, dict) else ""
-        detail, required = _meant(detail, Judge(schema)), name in (schema.get("required") or ())
+        judge = Judge(schema)
+        detail, required = _meant(detail, judge), name in (schema.get("required") or ())
         kind = detail.get("type", "any" if detail.keys() & {"anyOf", "oneOf", "allOf"} else "string")
-        options = detail.get("enum") or ((True, False) if kind == "boolean" else ())
-        yield Field(name, kind, required, said or detail.get("description", ""), tuple(options))
+        only = (detail["const"],) if "const" in detail else ()
+        options = detail.get("enum") or only or ((True, False) if kind == "boolean" else ())
+        options = tuple(option for option in options if option is not None)  # no null: that is an empty field
+        form = judge.form(detail) if kind in TYPED_AS_JSON else ""
+        yield Field(name, kind, required, said or detail.get("description", ""), options, form)
 
 
 def _meant(detail, judge):
@@ -141,10 +147,11 @@ def value_of(field, typed):
         return typed
     try:
         return json.loads(typed)
-    except ValueError:
+    except ValueError as error:
         if field.kind in ("integer", "number", "boolean", "any"):
             return typed  # a model can send a wrong type too: let the tool answer
-        raise ValueError(f"{field.name} takes JSON, such as {'[]' if field.kind == 'array' else '{}'}.") from None
+        form = f" in the form {field.form}" if field.form else f", such as {'[]' if field.kind == 'array' else '{}'}"
+        raise ValueError(f"{field.name} takes JSON{form}. This is none: {error}.") from None
 
 
 def _part(field):
@@ -152,9 +159,11 @@ def _part(field):
     name = field.name + " *" * field.required
     shared = {"style": {"description_width": "8em"}, "tooltip": field.description}
     if field.options:
-        options = [("(left out)", None), *((str(option), option) for option in field.options)]
+        are_alike = len({type(option) for option in field.options}) == 1  # else "1" and 1 would look the same
+        labels = (str(option) if are_alike else json.dumps(option) for option in field.options)
+        options = [("(left out)", None), *zip(labels, field.options, strict=True)]
         return ipywidgets.Dropdown(options=options, description=name, **shared)
-    hint = field.description or ("" if field.kind == "string" else str(field.kind))
+    hint = field.form or field.description or ("" if field.kind == "string" else str(field.kind))
     shared |= {"placeholder": hint, "layout": ipywidgets.Layout(**WIDTH)}
     if field.kind in ("integer", "number") or field.name.endswith(("path", "pattern")):
         return typed(ipywidgets.Text, name, **shared)

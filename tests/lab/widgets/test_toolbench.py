@@ -1,6 +1,13 @@
 """Forms made from schemas: which fields there are, and what was typed as the input of a call."""
 
+import enum
+import html
+import re
+from typing import Literal
+
 import pytest
+from anthropic import beta_tool
+from pydantic import BaseModel
 
 from s02_tool_use import TOOLS
 from s02_tool_use.lab.widgets.toolbench import Field, ToolBench, fields_of, value_of
@@ -61,3 +68,128 @@ def test_what_is_left_empty_is_left_out():
     bench.fields["path"].value = "a.txt"
     bench.run_button.click()
     assert bench.block["input"] == {"path": "a.txt"}
+
+
+# Functions as tools
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Point(BaseModel):
+    x: int
+    y: float = 0.0
+
+
+def draw(
+    colour: Colour,
+    at: Point | None = None,
+    through: list[Point] = [],  # noqa: B006
+    kind: Literal["dot", "line"] = "dot",
+    only: Literal["this"] = "this",
+    mixed: Literal["1", 1, None] = None,
+    closed: bool = False,
+    size: int = 1,
+    label: str = "",
+    either: int | str = 0,
+) -> str:
+    """Draw a line.
+
+    Args:
+        colour: What it looks like.
+    """
+    return f"{colour!r} {at!r} {through!r} {kind} {mixed!r} {closed} {size} {label!r} {either!r}"
+
+
+class Shop:
+    async def price(self, tea: str) -> float:
+        """The price of a tea."""
+        return 4.5
+
+
+@beta_tool
+def shout(text: str) -> str:
+    """Say it louder."""
+    return text.upper()
+
+
+@pytest.fixture
+def bench():
+    return ToolBench([draw, Shop().price, shout, *TOOLS])
+
+
+def ran(bench, **values):
+    """What the model gets for a call with what is typed here; or the complaint of the form."""
+    for name, value in values.items():
+        bench.fields[name].value = value
+    before = bench.result
+    bench.run_button.click()
+    complaint = html.unescape(re.sub("<[^>]*>", "", bench.notice.value))
+    return bench.result["content"] if bench.result is not before else complaint
+
+
+def test_what_a_function_lets_one_choose_is_a_dropdown(bench):
+    chosen = {name: dict(part.options) for name, part in bench.fields.items() if hasattr(part, "options")}
+    assert chosen == {
+        "colour": {"(left out)": None, "red": "red", "blue": "blue"},
+        "kind": {"(left out)": None, "dot": "dot", "line": "line"},
+        "only": {"(left out)": None, "this": "this"},
+        "mixed": {"(left out)": None, '"1"': "1", "1": 1},
+        "closed": {"(left out)": None, "True": True, "False": False},
+    }
+    assert bench.fields["colour"].description == "colour *"
+    assert bench.fields["colour"].tooltip == "What it looks like."
+
+
+def test_what_is_nested_is_typed_as_json_and_its_form_is_shown(bench):
+    assert bench.fields["at"].placeholder == '{"x": integer, "y": number (optional)}'
+    assert bench.fields["through"].placeholder == '[{"x": integer, "y": number (optional)}, ...]'
+    said = ran(bench, colour="red", at='{"x": 1}', through='[{"x": 2, "y": 3}]', either="7", mixed=1)
+    assert said == "<Colour.RED: 'red'> Point(x=1, y=0.0) [Point(x=2, y=3.0)] dot 1 False 1 '' 7"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            '{"x": ',
+            'at takes JSON in the form {"x": integer, "y": number (optional)}. This is none: Expecting value',
+        ),
+        ("x=1", 'at takes JSON in the form {"x": integer, "y": number (optional)}. This is none: Expecting value'),
+        ("5", "draw: at must be of type object or null, not integer (5)."),
+        ('{"x": "one"}', 'draw: at.x must be of type integer, not string ("one").'),
+        ("[]", "draw: at must be of type object or null, not array"),
+    ],
+)
+def test_what_is_typed_wrong_is_told_with_the_right_form(bench, typed, said):
+    assert ran(bench, colour="red", at=typed).startswith(said)
+
+
+def test_a_wrong_value_goes_to_the_tool_as_a_model_would_send_it(bench):
+    assert ran(bench, colour="red", size="many").startswith('draw: size must be of type integer, not string ("many").')
+    assert bench.block["input"] == {"colour": "red", "size": "many"}
+    assert bench.result["is_error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"), [("price", {"tea": "Sencha"}, "4.5"), ("shout", {"text": "hi"}, "HI")]
+)
+def test_methods_and_tools_of_the_sdk_have_forms_too(bench, name, values, said):
+    bench.tool.value = name
+    assert ran(bench, **values) == said
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([draw, draw], "Two tools have the name 'draw'"),
+        ([3], "This cannot be a tool, since it is of type int"),
+        (draw, "tools must be a list, not function"),
+        ([], "There are no tools"),
+    ],
+)
+def test_what_is_no_list_of_tools_is_refused_in_a_sentence(tools, said):
+    with pytest.raises(ValueError, match=said):
+        ToolBench(tools)
