@@ -1,1 +1,1 @@
-"""What run_tool (dispatch.py) stands on: do the arguments fit."""
+"""What run_tool (dispatch.py) stands on: what a tool is, do the arguments fit, what came back as content."""

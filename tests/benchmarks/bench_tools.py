@@ -155,8 +155,13 @@ def dispatch():
 
     tool, handlers = beta_tool(empty), {"empty": empty}
     block = {"type": "tool_use", "id": "toolu_01", "name": "empty", "input": {"path": "a.txt"}}
-    best = fastest(60, 2000, ours=lambda: run_tool(block, handlers), sdk=lambda: tool.call(block["input"]))
-    table("call an empty tool", asyncio.run(best), "us", sdk=1)
+    offered = [tool.to_dict()]
+    for title, ours in (
+        ("call an empty tool", lambda: run_tool(block, handlers)),
+        ("call an empty tool with its schema", lambda: run_tool(block, handlers, offered)),
+        ("call an empty function that is a tool", lambda: run_tool(block, tools=[empty])),
+    ):
+        table(title, asyncio.run(fastest(60, 2000, ours=ours, sdk=lambda: tool.call(block["input"]))), "us", sdk=1)
 
 
 def filled(unit):
