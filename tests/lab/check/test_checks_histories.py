@@ -696,6 +696,11 @@ def end_always(messages):
     return [*messages, {"role": "user", "content": "Continue."}]
 
 
+def end_again_and_again(messages):
+    said = blocks_of(messages[-1])[-1].get("text") if messages else None
+    return end_always(messages) if said == "Continue." else end(messages)
+
+
 def end_of_something(messages):
     return end(messages) if messages[-1]["role"] == "assistant" else messages
 
@@ -889,6 +894,10 @@ WRONG_ANSWERS = {
         (
             chain(PLAIN, merge_last, answers_by_dict, tidy, merge_last, end_of_something),
             "an empty list",
+        ),
+        (
+            chain(PLAIN, merge_last, answers_by_dict, tidy, merge_last, end_again_and_again, merge_last),
+            "twice is once",
         ),
         (chain(plain_in_place, merge_last, answers_by_dict, tidy, merge_last, end), "stays as it was"),
     ],

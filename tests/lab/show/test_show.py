@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import TOOL_HANDLERS, ToolError, safe_path
+from s02_tool_use import TOOL_HANDLERS, ToolError, normalize_messages, safe_path
 from s02_tool_use.lab import connect, conversation, show
 from s02_tool_use.lab.check.exercise import Block
 from s02_tool_use.lab.show import page, rows
@@ -377,6 +377,10 @@ def test_lines_of_code_that_are_alike_stand_beside_each_other():
         "-     return result + 0",
         "+     return result + 0.0",
     ]
+
+
+def test_a_decorated_function_is_shown_from_the_file_in_which_it_was_written():
+    assert repr(show.show_source(normalize_messages)).startswith("# s02_tool_use/messages.py\n@quick.no_collector()\n")
 
 
 def test_a_function_without_source_has_no_difference_to_show():
