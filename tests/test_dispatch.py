@@ -73,6 +73,11 @@ def test_an_unknown_tool_is_told_the_known_ones(name):
     assert fault(name, {}).endswith("The tools are: bash, read_file, write_file, edit_file, glob")
 
 
+@pytest.mark.parametrize("block", [{}, {"id": 3, "name": "bash"}, {"input": {}}, None, object()])
+def test_a_block_without_an_id_or_a_name_gets_a_result_that_can_be_shown(block):
+    check_well_formed(run_tool(block), id="")
+
+
 @pytest.mark.parametrize("given", [None, [], "path", '{"path": "f"}', 3, True])
 def test_an_input_that_is_no_object_is_told_the_right_form(given):
     said = fault("read_file", given)

@@ -16,6 +16,7 @@ from waiting import processes, wait_until
 from s02_tool_use import ToolError, run_bash, shell, use_workdir
 from s02_tool_use.bash.output import MAX_SHOWN_BYTES
 from s02_tool_use.bash.sandbox import environment, sandbox_status
+from s02_tool_use.calls import secrets
 from s02_tool_use.workspace import within
 
 WORKS = sandbox_status()[0]
@@ -109,6 +110,11 @@ def test_of_long_output_head_and_tail_stay_and_the_rest_is_counted(bash):
     assert said.endswith("END\n[exit status 0]")
     assert len(said) < MAX_SHOWN_BYTES + 200
     assert "truncated" in said
+
+
+def test_a_key_that_is_known_is_cut_out_of_the_output(bash):
+    secrets.keep(texts=["sk-ant-canary-0123456789"])
+    assert bash("echo key: sk-ant-''canary-0123456789") == "key: [key removed]\n[exit status 0]"
 
 
 # ---- what it leaves behind

@@ -152,6 +152,11 @@ def run_tool_say_false(block, handlers):
     return result_of(block, content, is_error=failed)
 
 
+def run_tool_in_blocks(block, handlers):
+    result = run_tool_look_first(block, handlers)
+    return result | {"content": [{"type": "text", "text": result["content"]}]}
+
+
 def output_by_a_table(call):
     handlers = {"bash": run_bash, "read_file": run_read}
     return handlers[call.name](**call.input)
@@ -242,7 +247,7 @@ RIGHT_ANSWERS = {
     "answer_all": [(answers_in_a_loop,), (answers_by_filter,)],
     "bash": [(bash_one_stream,), (bash_two_streams,), (bash_by_popen,), (run_bash,)],
     "bash_tool": [(bash_tool_in_time,), (bash_tool_by_popen,), (bash_tool_through_a_file,), (run_bash,)],
-    "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool,)],
+    "run_tool": [(run_tool_look_first,), (run_tool_say_false,), (run_tool_in_blocks,), (run_tool,)],
     "handlers": [(output_by_a_table,), (output_by_the_packages_table,), (output_by_a_chain,)],
     "schema": [(SCHEMA,), (WORDY,), ({**SCHEMA, "description": "统计文件的行数"},), (NULLABLE,)],
     "count_lines": [(lines_by_the_file,), (lines_by_bytes,), (lines_in_a_sentence,), (lines_with_a_comma,)],

@@ -69,6 +69,11 @@ def run_tool():
         said = [str(yours(block, table)["content"]) for table in (handlers, {})]
         return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in said]
 
+    def words(result, *_):
+        """The content, as a string or in text blocks."""
+        content = result["content"]
+        return "".join(block["text"] for block in content) if isinstance(content, list) else content
+
     def api(result, block, _):
         return api_says([block], user([result]))
 
@@ -82,7 +87,7 @@ def run_tool():
     different = Such("two different strings", lambda said: said[0] != said[1])
     call_seven = ("tool_result", fine[0].id)
     yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
-        [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), at("content")
+        [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), words
     )
     yield holds("a good result is not marked as an error", names_it)(
         [fine], unmarked, lambda result, *_: result.get("is_error", False)
