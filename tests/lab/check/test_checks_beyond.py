@@ -44,19 +44,19 @@ def test_a_stub_is_not_yet(name):
 # ---- my_blocks
 
 TEXT, CALL, ORDERED = (
-    "a text is put together from its pieces",
-    "so is the input of a call, and it is an object again",
-    "each block has what it started with, and they stand in their order",
+    "text is joined from its pieces",
+    "so is the input of a call, parsed into an object",
+    "each block keeps what it started with, in order",
 )
 EMPTY, MIXED, WHOLE = (
     "a call without arguments has an empty input",
-    "by its index an event finds its block, also if they come mixed",
+    "an event belongs to the block with its index, even if blocks are interleaved",
     "a block that comes whole is kept as it is",
 )
 STRANGE, BROKEN, BACK, NONE = (
-    "pings, and events that nobody knows yet, change nothing",
-    "a block that did not come to its end is left out",
-    "the API takes the blocks back",
+    "pings and unknown events change nothing",
+    "an unfinished block is left out",
+    "the API accepts the blocks in the next request",
     "no events, no blocks",
 )
 
@@ -277,7 +277,7 @@ def order_by_calls_first(reply):
     except TypeError:
         raise ValueError("no object") from None
     if type(customer) is not str or type(tea) is not str:
-        raise ValueError("customer and tea are strings")
+        raise ValueError("customer and tea must be strings")
     if type(grams) is not int or grams < 1:
         raise ValueError("grams is a whole number from 1 on")
     return {"customer": customer, "tea": tea, "grams": grams}
@@ -292,15 +292,15 @@ def test_right_orders_pass(right):
 
 
 FORCED, SAID, BEFORE, CUT = (
-    "the input of a call is the order",
-    "so is a text that is JSON",
-    "whatever stands before it",
-    "a reply that was cut off is no order, however whole it looks: max_tokens",
+    "the order is the input of a call",
+    "or text that is JSON",
+    "whatever blocks come before it",
+    "a reply cut off at max_tokens is refused, however complete it looks",
 )
 REFUSED, HALF, NO_JSON = (
-    "nor is a refusal, and the error says so",
-    "nor is a reply whose stream broke: its stop_reason is None",
-    "a text that is no JSON, or no object, is a ValueError",
+    "so is a refusal, and the error says so",
+    "so is a reply whose stream broke: its stop_reason is None",
+    "text that is not a JSON object is a ValueError",
 )
 
 
@@ -363,13 +363,13 @@ WRONG_ORDERS = {
     "no look at max_tokens": (some(stops=("end_turn", "tool_use", "max_tokens")), CUT),
     "no look at refusal": (some(stops=("end_turn", "tool_use", "refusal")), REFUSED),
     "no look at None": (some(stops=("end_turn", "tool_use", None)), HALF),
-    "a KeyError": (lets_a_key_error_out, "without customer it is no order, and the error names it"),
+    "a KeyError": (lets_a_key_error_out, "without customer there is no order, and the error names it"),
     "None in place of an error": (gives_none, CUT),
-    "True is a number": (some(strict=False), "grams is a whole number, and no other type"),
-    "a fraction is one": (some(kinds=(str, str, (int, float))), "grams is a whole number, and no other type"),
-    "a string is converted": (lax, "grams is a whole number, and no other type"),
-    "anything is a customer": (some(kinds=(object, object, int)), "customer and tea are strings"),
-    "zero grams": (some(least=0), "less than one gram is no order, though the form allows it"),
+    "True is a number": (some(strict=False), "grams must be an integer"),
+    "a fraction is one": (some(kinds=(str, str, (int, float))), "grams must be an integer"),
+    "a string is converted": (lax, "grams must be an integer"),
+    "anything is a customer": (some(kinds=(object, object, int)), "customer and tea must be strings"),
+    "zero grams": (some(least=0), "less than one gram is refused, though the schema allows it"),
     "JSON again": (as_a_string, FORCED),
     "a constant": (lambda reply: {"customer": "Ada", "tea": "Sencha", "grams": 250}, CUT),
 }
@@ -384,14 +384,14 @@ def test_wrong_orders_fail_with_the_sentence_that_fits(wrong, sentence):
 
 MARKER = {"type": "ephemeral"}
 PLACES, STRING, ABSENT, A_RESULT, A_MARKER, NOTHING_ELSE, READS, OLD, SAME = [
-    "the last tool, the last block of system and the very last block are marked",
+    "the last tool, the last system block and the very last block are marked",
     "a string becomes a block that can be marked",
-    "what is not there is not marked: no tools, no system",
-    "a result is marked as a text is",
+    "without tools or system, only the last block is marked",
+    "a tool_result can be marked too",
     'a marker is {"type": "ephemeral"}',
-    "nothing else is changed",
-    "each request of a conversation reads what the ones before it wrote",
-    "so it does if the history holds the markers of earlier requests",
+    "nothing else changes",
+    "each request of a conversation reads what earlier ones wrote",
+    "even if the history still holds old markers",
     "the list that it gets stays as it was",
 ]
 
@@ -528,14 +528,14 @@ def test_wrong_markers_fail_with_the_sentence_that_fits(wrong, sentence):
 # ---- my_tools
 
 PICKED, DESCRIBED, NAMED, ARGUED, WRITTEN, COMMON, IN_ORDER, FEWER, UNCHANGED = [
-    "it returns k tools of the list, none of them twice",
+    "it returns k tools from the list, none twice",
     "the words of a description count",
-    "so do those of a name, which _ joins",
-    "and the names of the arguments",
+    "so do the words of a name, joined by _",
+    "so do the names of the arguments",
     "capitals and punctuation do not matter",
-    "the common words do not drown the rare one",
+    "common words do not outweigh a rare one",
     "they keep the order of the catalogue",
-    "fewer tools than k: all of them",
+    "with fewer than k tools, all of them",
     "the list that it gets stays as it was",
 ]
 
@@ -675,13 +675,13 @@ def test_wrong_choices_fail_with_the_sentence_that_fits(wrong, sentence):
 # ---- my_gate
 
 UNASKED, ASKED, DENIED, NO_YES, HELD, LONG, HIDDEN = [
-    "what only reads runs, and nobody is asked",
-    "for all else there is one question, and after a yes it runs",
-    "after a no it does not, and the reason is a string",
-    "nor after anything else that is not True",
-    "the question holds the tool and every argument",
-    "to its end, however long it is",
-    "nothing in it can hide: what does not print is spelled out",
+    "tools that only read run without a question",
+    "every other call asks once, and runs after a yes",
+    "after a no it does not run, and the reason is a string",
+    "anything but True is a no",
+    "the question names the tool and every argument",
+    "in full, however long",
+    "nothing can hide: characters that do not print are spelled out",
 ]
 
 

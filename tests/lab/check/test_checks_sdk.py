@@ -217,12 +217,12 @@ PNG_BACK, JPEG_BACK, GIF_BACK, BYTES_COUNT, SENT, TEXT, EMPTY, MISSING, OUTSIDE 
     "a GIF as a GIF",
     "the bytes count, not the name",
     "the API accepts the tool and its result",
-    "a text is no picture, whatever it is called",
+    "text is not a picture, whatever the file is called",
     "nor is an empty file",
-    "a file that is not there is an error",
+    "a missing file is an error",
     "so is a path that leads outside",
 ]
-ONE_ARGUMENT = "it has one argument, the string path"
+ONE_ARGUMENT = "it takes one argument, path, a string"
 WRONG_PICTURES = {
     "another argument": (no_path, ONE_ARGUMENT),
     "one argument more": (with_more, ONE_ARGUMENT),

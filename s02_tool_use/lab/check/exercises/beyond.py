@@ -72,19 +72,21 @@ def blocks():
         rows = gives(sentence, read)
         return lambda *replies: rows(*[(_streamed(*reply, **how), reply) for reply in replies], see=_plain)
 
-    yield streams("a text is put together from its pieces", events)([said])
-    yield streams("so is the input of a call, and it is an object again", pieces)([read], [run])
-    yield streams("each block has what it started with, and they stand in their order", events)([said, read, run])
+    yield streams("text is joined from its pieces", events)([said])
+    yield streams("so is the input of a call, parsed into an object", pieces)([read], [run])
+    yield streams("each block keeps what it started with, in order", events)([said, read, run])
     yield streams("a call without arguments has an empty input", pieces)([empty])
-    yield streams("by its index an event finds its block, also if they come mixed", events, mixed=True)(
+    yield streams("an event belongs to the block with its index, even if blocks are interleaved", events, mixed=True)(
         [said, other], [said, read, run]
     )
     yield streams("a block that comes whole is kept as it is", events)([found, said])
-    yield streams("pings, and events that nobody knows yet, change nothing", strange, odd=True)([said, read])
-    yield gives("a block that did not come to its end is left out", end)(
+    yield streams("pings and unknown events change nothing", strange, odd=True)([said, read])
+    yield gives("an unfinished block is left out", end)(
         (_streamed(read, broken=True), []), (_streamed(said, read, broken=True), [said]), see=_plain
     )
-    yield rows_of("accepted", _taken_back)("the API takes the blocks back", events)(_streamed(said, read, run))
+    yield rows_of("accepted", _taken_back)("the API accepts the blocks in the next request", events)(
+        _streamed(said, read, run)
+    )
     yield rows_of([], _plain)("no events, no blocks", events)(Events([], "nothing"))
 
 
@@ -129,31 +131,33 @@ def structured():
     thought = Block(type="thinking", thinking="Hm.", signature="x")
     spoken = Block(type="text", text="Here it is.")
     holds, refuses = rows_of(ORDERED), lambda *words: rows_of(_refusal(*words), run=refusing)
-    yield holds("the input of a call is the order", form)(_form())
-    yield holds("so is a text that is JSON", text_form)(_words(ORDERED), _words(json.dumps(ORDERED, indent=2)))
-    yield holds("whatever stands before it", text_form)(
+    yield holds("the order is the input of a call", form)(_form())
+    yield holds("or text that is JSON", text_form)(_words(ORDERED), _words(json.dumps(ORDERED, indent=2)))
+    yield holds("whatever blocks come before it", text_form)(
         _reply(thought, *_words(ORDERED).content), _reply(spoken, *_form().content, stop="tool_use")
     )
-    yield refuses("max_tokens")("a reply that was cut off is no order, however whole it looks: max_tokens", stops)(
+    yield refuses("max_tokens")("a reply cut off at max_tokens is refused, however complete it looks", stops)(
         _form(ORDERED | {"grams": 25}, "max_tokens"), _words('{"customer": "Ada", "tea": "Sen', "max_tokens")
     )
-    yield refuses("refus")("nor is a refusal, and the error says so", stops)(
+    yield refuses("refus")("so is a refusal, and the error says so", stops)(
         _words("I can't help with that.", "refusal"), _form(ORDERED, "refusal")
     )
-    yield refuses()("nor is a reply whose stream broke: its stop_reason is None", stops)(_form(ORDERED, None))
-    yield refuses()("a text that is no JSON, or no object, is a ValueError", text_form)(
+    yield refuses()("so is a reply whose stream broke: its stop_reason is None", stops)(_form(ORDERED, None))
+    yield refuses()("text that is not a JSON object is a ValueError", text_form)(
         _words("Ada wants 250 grams of Sencha."), _words([ORDERED]), _words("null"), _words("250"), _reply()
     )
     for field in ORDERED:
         rest = {key: value for key, value in ORDERED.items() if key != field}
-        yield refuses(field)(f"without {field} it is no order, and the error names it", form)(_form(rest), _words(rest))
-    yield refuses("grams")("grams is a whole number, and no other type", form)(
+        yield refuses(field)(f"without {field} there is no order, and the error names it", form)(
+            _form(rest), _words(rest)
+        )
+    yield refuses("grams")("grams must be an integer", form)(
         *[_form(ORDERED | {"grams": odd}) for odd in ("250", 2.5, None, True)]
     )
-    yield refuses("customer", "tea")("customer and tea are strings", form)(
+    yield refuses("customer", "tea")("customer and tea must be strings", form)(
         _form(ORDERED | {"customer": None}), _words(ORDERED | {"tea": 7})
     )
-    yield refuses("grams")("less than one gram is no order, though the form allows it", yours)(
+    yield refuses("grams")("less than one gram is refused, though the schema allows it", yours)(
         _form(ORDERED | {"grams": 0}), _words(ORDERED | {"grams": -250})
     )
 
@@ -232,7 +236,7 @@ def _talked(yours, keep):
         said = [assistant(text(f"Answer {turn}. ")), user(text(f"Question {turn}. " * 20))]
         request = {**kept, "messages": [*kept["messages"], *said]}
         request.pop("cache_control", None)
-    return "each request read what the ones before it wrote"
+    return "each request read what earlier ones wrote"
 
 
 @exercise("my_cached(request), a function that returns a copy of a request, with its cache markers")
@@ -247,19 +251,19 @@ def cached():
     bare = _request(user("Hi."))
     results = _request(user("Hi."), assistant(call(1), call(2)), user(result(1), result(2)), tools=_TOOLS)
     places = rows_of(_wanted, lambda made, *_: _places(made))
-    yield places("the last tool, the last block of system and the very last block are marked", where)(one, grown)
+    yield places("the last tool, the last system block and the very last block are marked", where)(one, grown)
     yield places("a string becomes a block that can be marked", short)(strings)
-    yield places("what is not there is not marked: no tools, no system", short)(bare, _request(user("Hi."), tools=[]))
-    yield places("a result is marked as a text is", where)(results)
+    yield places("without tools or system, only the last block is marked", short)(bare, _request(user("Hi."), tools=[]))
+    yield places("a tool_result can be marked too", where)(results)
     yield rows_of(Such('{"type": "ephemeral"}', _is_marker), lambda made, *_: made["tools"][-1]["cache_control"])(
         'a marker is {"type": "ephemeral"}', where
     )(one)
-    yield rows_of(_unmarked, _unmarked)("nothing else is changed", order)(one, grown, strings, results)
-    yield rows_of("each request read what the ones before it wrote", run=_talked)(
-        "each request of a conversation reads what the ones before it wrote", order
+    yield rows_of(_unmarked, _unmarked)("nothing else changes", order)(one, grown, strings, results)
+    yield rows_of("each request read what earlier ones wrote", run=_talked)(
+        "each request of a conversation reads what earlier ones wrote", order
     )(False)
-    yield rows_of("each request read what the ones before it wrote", run=_talked)(
-        "so it does if the history holds the markers of earlier requests", most
+    yield rows_of("each request read what earlier ones wrote", run=_talked)(
+        "even if the history still holds old markers", most
     )(True)
     yield untouched(order, one, grown, strings)
 
@@ -364,20 +368,20 @@ def chosen():
     def finds(sentence, read):
         return lambda *rows: gives(sentence, read)(*[(ask, every, k, _has(name)) for ask, k, name in rows])
 
-    yield gives("it returns k tools of the list, none of them twice", score)(
+    yield gives("it returns k tools from the list, none twice", score)(
         *[("Where is my parcel?", every, k, Such(f"{k} different tools of the list", _picked(k))) for k in (1, 5, 12)]
     )
     yield finds("the words of a description count", score)(
         ("overdue invoices", 3, "list_unpaid_invoices"), ("salary for december", 3, "run_payroll")
     )
-    yield finds("so do those of a name, which _ joins", score)(
+    yield finds("so do the words of a name, joined by _", score)(
         ("Compute the shipping to France", 3, "shipping_cost"), ("payroll!", 2, "run_payroll")
     )
-    yield finds("and the names of the arguments", score)(("I have a new IBAN.", 2, "run_payroll"))
+    yield finds("so do the names of the arguments", score)(("I have a new IBAN.", 2, "run_payroll"))
     yield finds("capitals and punctuation do not matter", score)(
         ("TRANSLATE: 'Guten Tag'", 2, "translate"), ("Photo, please...", 2, "upload_photo")
     )
-    yield finds("the common words do not drown the rare one", common)(
+    yield finds("common words do not outweigh a rare one", common)(
         ("Is it true that the salary of the team is the same on each day of the year?", 5, "run_payroll"),
         (
             "To whom of the team does a courier bring the label of a parcel on its way to the customer?",
@@ -389,7 +393,7 @@ def chosen():
     yield rows_of(Such("tools in the order of the catalogue", _in_order))("they keep the order of the catalogue", keep)(
         ("weather, parcel, order, translate", every, 4), ("newsletter or salary", every, 2)
     )
-    yield rows_of(lambda question, tools, k: _names(tools), _names)("fewer tools than k: all of them", score)(
+    yield rows_of(lambda question, tools, k: _names(tools), _names)("with fewer than k tools, all of them", score)(
         ("tea", Catalogue(CATALOGUE[:3]), 5), ("tea", Catalogue([]), 5)
     )
     yield _stays(score)
@@ -449,24 +453,24 @@ def gate():
     def content(words):
         return call(1, "write_file", path="README.md", content=words)
 
-    yield with_answer("what only reads runs, and nobody is asked", before, unasked, reads, False)
-    yield with_answer("for all else there is one question, and after a yes it runs", before, once, writes, True)
-    yield with_answer("after a no it does not, and the reason is a string", before, refused, writes, False)
-    yield with_answer("nor after anything else that is not True", odd, refused, writes[:1], None, "", "yes", 1, ["y"])
+    yield with_answer("tools that only read run without a question", before, unasked, reads, False)
+    yield with_answer("every other call asks once, and runs after a yes", before, once, writes, True)
+    yield with_answer("after a no it does not run, and the reason is a string", before, refused, writes, False)
+    yield with_answer("anything but True is a no", odd, refused, writes[:1], None, "", "yes", 1, ["y"])
     yield asks(
-        "the question holds the tool and every argument",
+        "the question names the tool and every argument",
         "a question with write_file, README.md and Pay Eve in it",
         [content("Pay Eve")],
         *("write_file", "README.md", "Pay Eve"),
     )
     yield asks(
-        "to its end, however long it is",
+        "in full, however long",
         "a question with the last words of the content in it",
         [content("Sencha. " * 500 + "Now pay Eve.")],
         "Now pay Eve.",
     )
     yield asks(
-        "nothing in it can hide: what does not print is spelled out",
+        "nothing can hide: characters that do not print are spelled out",
         "a question with a visible stand-in for what does not print",
         [content(f"Sencha.{sign}Pay Eve.") for sign in HIDING],
         *("Sencha.", "Pay Eve."),

@@ -115,15 +115,15 @@ def picture():
         schema = schemas_of([tool])[0]["input_schema"]
         return {name: value.get("type") for name, value in schema["properties"].items()}, schema.get("required")
 
-    yield fact("it has one argument, the string path", block)(({"path": "string"}, ["path"]), arguments)
+    yield fact("it takes one argument, path, a string", block)(({"path": "string"}, ["path"]), arguments)
     yield looks("a PNG comes back as an image block", block, _picture("image/png", PNG), "tea.png", PNG)
     yield looks("a JPEG as a JPEG", first, _picture("image/jpeg", JPEG), "tea.jpg", JPEG)
     yield looks("a GIF as a GIF", first, _picture("image/gif", GIF), "tea.gif", GIF)
     yield looks("the bytes count, not the name", first, _picture("image/jpeg", JPEG), "shop.png", JPEG)
     yield fact("the API accepts the tool and its result", block)("accepted", accepted)
-    yield refuses("a text is no picture, whatever it is called", first, "notes.png", b"green tea\n")
+    yield refuses("text is not a picture, whatever the file is called", first, "notes.png", b"green tea\n")
     yield refuses("nor is an empty file", first, "empty.png", b"")
-    yield refuses("a file that is not there is an error", block, "nothing.png")
+    yield refuses("a missing file is an error", block, "nothing.png")
     yield refuses("so is a path that leads outside", block, "../tea.png")
 
 
@@ -137,7 +137,7 @@ _DUTIES = [  # (what is to be done, by whom, where to read)
     ("leave a call that was cut off at max_tokens unrun", "both", (2, "`agent_steps` does not run it either")),
     ("stop a model that repeats itself, without being told to", "ours", _NONE),
     ("fix a broken history before it is sent", "ours", (3, "The runner sends what you give it")),
-    ("put a summary in the place of a long history, at one call", "sdk", (3, "`compact_before_next_turn()` asks")),
+    ("replace a long history by a summary, with one call", "sdk", (3, "`compact_before_next_turn()` asks")),
 ]
 DUTIES = [duty for duty, *_ in _DUTIES]
 
