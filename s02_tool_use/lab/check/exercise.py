@@ -9,14 +9,20 @@ makes `check.double(yours)`; `holds` (exercises/parts.py) makes a Property of a 
 Left out: the exercises (exercises/) and the running of a learner's code (trial.py).
 """
 
+import ast
 import contextlib
 import copy
+import dis
+import functools
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Any
+
+import s02_tool_use
 
 from ..sessions.job import Stopped
 from ..show import page
@@ -55,11 +61,14 @@ class Named:
 
 
 class Such(Named):
-    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is."""
+    """A right answer that is not one value: `text` says what it is like, `holds(value)` tells whether a value is.
 
-    def __init__(self, text: str, holds: Callable[[Any], object]) -> None:
+    `kind`, if given, is the type that each right value has.
+    """
+
+    def __init__(self, text: str, holds: Callable[[Any], object], kind: type | None = None) -> None:
         super().__init__(text)
-        self.holds = holds
+        self.holds, self.kind = holds, kind
 
     def __eq__(self, value: object) -> bool:
         return bool(self.holds(value))
@@ -70,7 +79,9 @@ class Such(Named):
 def text_with(*parts: str) -> Such:
     """A right answer: any string that holds all these parts."""
     said = " and ".join(map(repr, parts))
-    return Such(f"a text with {said} in it", lambda text: isinstance(text, str) and all(part in text for part in parts))
+    return Such(
+        f"a string with {said} in it", lambda text: isinstance(text, str) and all(part in text for part in parts), str
+    )
 
 
 @dataclass(frozen=True)
@@ -122,6 +133,8 @@ class Exercise:
     silence: bool = False  # True gives commands a standard input that never ends
     as_value: bool = False  # True looks at what could be called as well: a tool of the SDK is both
     untouched: Callable[..., object] | None = None  # true of values as the notebook ships them, beside None and `...`
+    errors: bool = False  # True if each tool_result that a right answer gives here is an error
+    own: str = ""  # the package's functions that solve it, if they are not called NAME or run_NAME: "agent_loop"
 
     def __post_init__(self) -> None:
         self.__doc__ = f"check.{self.name}: {self.takes}"
@@ -129,27 +142,40 @@ class Exercise:
     def __repr__(self) -> str:
         return f"check.{self.name} takes {self.takes}"
 
-    def __call__(self, *yours: Any) -> "Verdict":
+    @property
+    def wants_function(self) -> bool:
+        return not self.as_value and any(case != () for prop in self.properties for case in prop.cases)
+
+    def __call__(self, *yours: Any, **named: Any) -> "Verdict":
         """A function is called with each case; any other values are looked at as they are."""
+        record.kept.pop(self.name, None)  # the last verdict counts
+        problem = strange_call(self, yours, named)
+        if problem:
+            mark = NOT_YET if all(value is None or value is ... for value in yours) else WRONG
+            return Verdict(self.name, [Line(prop.sentence, mark) for prop in self.properties], said=problem)
         values = [value for value in yours if self.as_value or not callable(value)]
-        function = yours[0] if not values and len(yours) == 1 else None
-        if not yours or any(map(is_unfilled, values)) or (self.untouched and self.untouched(*yours)):
+        function = yours[0] if not values else None
+        remark = ""
+        if any(map(is_unfilled, values)) or self._is_untouched(yours):
             lines = [Line(prop.sentence, NOT_YET) for prop in self.properties]
-        elif function is None and any(case != () for prop in self.properties for case in prop.cases):
-            details = [("yours", shown(yours[0])), ("right", self.takes)]
-            lines = [Line("the check is given a function", WRONG, details)]
         else:
             given = function or (lambda: yours if len(yours) > 1 else yours[0])
             try:
-                lines = _Trial(self, given, bool(function)).lines()
+                run = _Trial(self, given, bool(function))
+                lines, remark, problem = run.lines(), run.remark(), run.misfit()
             except KeyboardInterrupt as error:
                 raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
-        verdict = Verdict(self.name, lines)
-        record.kept.pop(self.name, None)  # the last verdict counts
+        verdict = Verdict(self.name, lines, remark, problem)
         if verdict.passed:
             record.record(self.name)
             record.kept[self.name] = yours if len(yours) > 1 else yours[0]
         return verdict
+
+    def _is_untouched(self, yours):
+        try:
+            return self.untouched is not None and self.untouched(*yours)
+        except Exception:  # a value of another shape
+            return False
 
 
 def exercise(takes: str, **options: Any) -> Callable[[Callable[[], Iterable[Property]]], Exercise]:
@@ -162,7 +188,10 @@ class _Trial:
 
     def __init__(self, exercise, yours, is_function):
         self.exercise, self.yours, self.is_function = exercise, yours, is_function
-        self.late, self.gave, self.raised, self.errors = False, [], None, []
+        self.late, self.gave, self.now, self.errors, self.misfits = False, [], [], [], []
+        self.results = []  # (case, what came out), where that is what yours returned
+        self.lines_left = MOST_PRINTED
+        self.package = trial.Entered(package_functions(exercise))
 
     def lines(self):
         exercise, lines = self.exercise, []
@@ -171,88 +200,333 @@ class _Trial:
             for prop in exercise.properties:
                 # Waiting for one endless loop is enough.
                 lines.append(Line(prop.sentence, NOT_TRIED) if self.late else self._line(prop))
-        if not self.late and all(map(is_unfilled, self.gave)):
+        if not self.late and all(is_unfilled(value) or self._is_stub(value) for _, value in self.gave):
             return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
+        if all(line.verdict == RIGHT for line in lines):
+            lines += [Line(*problem) for problem in (self._constant(), self._refused(), self._marked()) if problem]
         return lines
 
-    def _recorded(self, *args, **named):
-        """Call yours, and remember what it gave: a value, its exception, or None for a stub."""
+    def misfit(self):
+        """One sentence about a function that cannot be called with what it gets, or ""."""
+        if not self.misfits or len(self.misfits) < sum(raised or given is not None for raised, given in self.gave):
+            return ""
+        form = re.match(r"\w+\([^()]*\)", self.exercise.takes)
         try:
-            value = self.yours(*args, **named)
+            mine = f"{self.yours.__name__}{inspect.signature(self.yours)}"
+        except (AttributeError, TypeError, ValueError):  # a built-in may not say
+            mine = "your function"
+        called = f"as {form[0]}" if form else "with what it is given"
+        return f"{mine} cannot be called {called}: {clean(str(self.misfits[0]))}."
+
+    def _is_stub(self, value):
+        return type(value) is NotImplementedError and not unwritten(value, self.yours)
+
+    def remark(self):
+        """What is to be said about a pass, if the package has done the work."""
+        name = next((f.__name__ for f in self.package.functions if f is self.yours), None)
+        if name:
+            return f"this is the package's {name}, so it shows nothing about yours"
+        return f"it calls the package's {self.package.names[0]}, which does the work" if self.package.names else ""
+
+    def _recorded(self, *args, **named):
+        """Call yours, and remember what it gave: a value, or its exception."""
+        case = self.now  # a call that was left behind goes on with its own
+        try:
+            with self.package:
+                value = self.yours(*args, **named)
         except BaseException as error:
-            self.gave.append(None if type(error) is NotImplementedError else error)
-            self.raised = error
+            case.append((True, error))
+            if type(error) is TypeError and error.__traceback__.tb_next is None:  # none of its lines was run
+                self.misfits.append(error)
             raise
-        if inspect.iscoroutine(value):
-            value.close()  # nobody will wait for it
-        self.gave.append(FORGOTTEN if value is None and does_something(self.yours) else value)
+        case.append((False, FORGOTTEN if value is None and does_something(self.yours) else value))
         return value
 
     def _line(self, prop):
         run = prop.run or (lambda function, *args: function(*args))
-        for case in prop.cases:
+        for case in sorted(prop.cases, key=size):
             # Copies: a function that changes its input must not spoil the next property.
-            args = copy.deepcopy(case)
+            args, self.now = copy.deepcopy(case), []
             outcome = trial.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
             self.late = bool(outcome.late)
             if getattr(outcome.value, "attempted", False):
-                self.gave.append(outcome.value)  # a `run` saw that something was done, even if nothing was returned
-            value, same = _compared(prop, case, outcome)
+                self.now.append((False, outcome.value))  # a `run` saw that something was done, if nothing was returned
+            self.gave += self.now
+            # In time as well: what came back may be a list without an end.
+            looked = trial.call(_compared, prop, case, outcome, deadline=self.exercise.deadline)
+            value, same, seen = looked.value if looked.value else (outcome.value, False, False)
             if not same and not self.is_function and (value is None or value is ...):
                 return Line(prop.sentence, NOT_YET)  # one of several answers is still open
             if not same:
-                return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value))
+                return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value, seen))
+            if any(given is outcome.value for _, given in self.now):
+                self.results.append((case, outcome.value))
         return Line(prop.sentence, RIGHT)
 
-    def _details(self, prop, case, outcome, value):
+    def _details(self, prop, case, outcome, value, seen):
         """The pairs that tell what is wrong with an outcome."""
-        yours, error = shown(value), outcome.error
+        raised, last = self.now[-1] if self.now else (False, None)
+        error, right, printed = outcome.error, prop.right_for(case), outcome.printed
+        yours, wanted = around(shown(value, limit=None), shown(right, limit=None))
         if outcome.late:
             yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
-        elif error not in (None, self.raised) and self.gave:
-            yours = shown(self.gave[-1])  # it gave something from which ours could not go on
+        elif error is not None and self.now and not (raised and error is last):
+            yours = shown(FORGOTTEN if last is None else last)  # it gave something from which ours could not go on
+            if last is FORGOTTEN:
+                yours += self._why_none(prop, case, printed)
         elif error is not None:
-            line, said = trial.own_line(error, self.yours), ""
-            with contextlib.suppress(Exception):  # a learner's class may have a broken __str__
-                said = clean(str(error))
-            yours = f"{type(error).__name__}: {said}".removesuffix(": ") + (f" ({line})" if line else "")
+            yours = self._error(error)
             if yours in self.errors:
-                return [("yours", f"the same {type(error).__name__}")]
+                return [
+                    (
+                        "yours",
+                        "the same: " + yours if unwritten(error, self.yours) else f"the same {type(error).__name__}",
+                    )
+                ]
             self.errors.append(yours)
-        elif outcome.value is None:
-            yours += " (printed, and not returned?)" if outcome.printed else " (is a return missing?)"
-        right = shown(prop.right_for(case))
-        if yours == right:  # such as the text alone, where a dict with it is asked for
-            yours += f" (but what came back is a {type(outcome.value).__name__})"
+        elif outcome.value is None or (value is None and self._forgot()):
+            yours += self._why_none(prop, case, printed)
+        elif self._forgot():
+            yours += (
+                f", and {getattr(self.yours, '__name__', 'yours')} returned None{self._why_none(prop, case, printed)}"
+            )
+        elif yours == wanted:  # such as the text alone, where a dict with it is asked for
+            yours += f" (but what came back is {a(type(outcome.value))})"
+        elif seen:
+            yours += other_kind(value, right)
         given = f"{getattr(self.yours, '__name__', 'yours')}({', '.join(map(shown, case))})" if case else ""
-        pairs = [("input", given), ("yours", yours), ("printed", clean(outcome.printed.strip()))]
-        pairs += [("right", right), ("read again", "section {}, “{} ...”".format(*prop.read))]
+        pairs = [("input", given), ("yours", yours), ("printed", self._printed(printed))]
+        pairs += [("right", wanted), ("read again", "section {}, “{} ...”".format(*prop.read))]
         return [(key, said) for key, said in pairs if said]
+
+    def _forgot(self):
+        return any(given is FORGOTTEN for _, given in self.now)
+
+    def _error(self, error):
+        """An exception in one line, with the learner's own line, and what may be behind it."""
+        line, said, part = trial.own_line(error, self.yours), "", unwritten(error, self.yours)
+        if part:
+            return f"it calls {part}, which is still to be written: solve that exercise first"
+        with contextlib.suppress(Exception):  # a learner's class may have a broken __str__
+            said = clean(str(error))
+        if isinstance(error, RecursionError):
+            said = "it calls itself, without an end"
+        yours = f"{type(error).__name__}: {said}".removesuffix(": ") + (f" ({line})" if line else "")
+        if "NoneType" in said and changes_in_place(self.yours):
+            yours += f". {IN_PLACE}"
+        return yours
+
+    def _why_none(self, prop, case, printed):
+        """What may be behind a None: the right result was printed, something was, or no `return` was reached."""
+        candidates = [printed.strip(), printed]
+        with contextlib.suppress(Exception):
+            candidates.append(ast.literal_eval(printed.strip()))
+        outcomes = [trial.Outcome(value) for value in candidates if printed.strip()]
+        if any(_compared(prop, case, outcome)[1] for outcome in outcomes):
+            return " (it prints the right result: return it in place of printing it)"
+        if printed:
+            return " (printed, and not returned?)"
+        return f" (is a return missing? {IN_PLACE})" if changes_in_place(self.yours) else " (is a return missing?)"
+
+    def _printed(self, printed):
+        """The first lines of what was printed, as many as the verdict still has room for."""
+        every = clean(printed.strip(), limit=None).split("\n") if printed.strip() else []
+        few = [line[:200] for line in every[: min(self.lines_left, MOST_PRINTED // 2)]]
+        self.lines_left -= len(few)
+        rest = len(every) - len(few)
+        return "\n".join([*few, *[f"... ({rest} more line{'s' * (rest > 1)})"] * bool(rest)])
+
+    def _constant(self):
+        """The problem of a function that gives one and the same, whatever it gets."""
+        if any(raised for raised, _ in self.gave):
+            return None
+        with contextlib.suppress(Exception):  # strange values cannot be compared
+            (case, first), *others = self.results
+            other = next(given for given, _ in others if repr(given) != repr(case))
+            if all(type(value) is type(first) and value == first for _, value in others):
+                name = getattr(self.yours, "__name__", "yours")
+                inputs = " and ".join(f"{name}({', '.join(map(shown, given))})" for given in (case, other))
+                details = [("input", inputs), ("yours", f"each time {shown(first)}")]
+                return "what it gives depends on what it gets", WRONG, details
+        return None
+
+    def _refused(self):
+        """The problem of a tool_result that the API would refuse for its keys, wherever it stands in a result."""
+        for block in self._tool_results():
+            more = sorted(set(block) - RESULT_KEYS, key=str)
+            if more:
+                details = [("yours", shown(block)), ("right", f"without {', '.join(map(repr, more))}")]
+                return "a tool_result has no other keys, which the API would refuse", WRONG, details
+        return None
+
+    def _marked(self):
+        """The problem of results that all say that they are errors."""
+        blocks = self._tool_results()
+        if len(blocks) > 1 and not self.exercise.errors and all(block.get("is_error") is True for block in blocks):
+            return "a result that is no error is not marked as one", WRONG, [("yours", shown(blocks[0]))]
+        return None
+
+    def _tool_results(self):
+        return [block for raised, value in self.gave if not raised for block in results_in(value)]
+
+
+RESULT_KEYS = {"type", "tool_use_id", "content", "is_error", "cache_control"}
+MOST_PRINTED = 20  # lines of what was printed that one verdict shows
+IN_PLACE = "A method such as append changes the list and returns None: do not assign what it returns."
+CHANGE_IN_PLACE = {"append", "extend", "insert", "sort", "reverse", "remove", "clear", "update", "add", "discard"}
+
+
+def results_in(value, depth=4):
+    """The tool_result blocks in a value, down to the content of a message in a list."""
+    if isinstance(value, dict):
+        if value.get("type") == "tool_result":
+            yield value
+        value = value.get("content")
+    if isinstance(value, (list, tuple)) and depth:
+        for item in value:
+            yield from results_in(item, depth - 1)
+
+
+def size(value):
+    """How much there is to read in a case: characters, and the things in a list. What stands for something is 1."""
+    if isinstance(value, Given):
+        value = vars(value)
+    if isinstance(value, dict):
+        return 1 + sum(map(size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return 1 + sum(map(size, value))
+    return len(value) if isinstance(value, (str, bytes)) else 1
+
+
+def a(kind):
+    """A type in the words of a sentence."""
+    return {str: "a string", int: "an int", dict: "a dict", list: "a list", bytes: "bytes", bool: "a bool"}.get(
+        kind, f"a {kind.__name__}"
+    )
+
+
+def other_kind(value, right):
+    """Says of what kind a value is, where that alone makes it wrong."""
+    wanted = right.kind if isinstance(right, Such) else None if isinstance(right, Named) else type(right)
+    if wanted in (None, type(None), type(value)) or isinstance(value, (BaseException, Named)):
+        return ""
+    return f" ({a(type(value))}, and {a(wanted)} is asked for)"
+
+
+def package_functions(exercise):
+    """The functions of the package that an exercise is about."""
+    names = exercise.own.split() or [exercise.name, f"run_{exercise.name}"]
+    return [getattr(s02_tool_use, name) for name in names if name in s02_tool_use.__all__]
+
+
+def code_of(function):
+    """The code of a function, of a method, or of what is called in an object; None for what has none."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function) if hasattr(function, "__wrapped__") else function
+    return getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+
+
+def strange_call(exercise, yours, named):
+    """One sentence about what makes no sense as an answer, or ""."""
+    want, call = exercise.takes, f"check.{exercise.name}"
+    several = re.match(r"(?:\w+, )+\w+(?=:)", want)  # "my_tools, my_handlers: a list of ..."
+    most = several[0].count(",") + 1 if several and not exercise.wants_function else 1
+    name = re.match(r"\w+(?=\()|my_\w+", want)
+    mine = several[0] if most > 1 else name[0] if name else "yours"
+    if named:
+        return f"{call} takes your answer without a name before it: {call}({mine})."
+    if not yours:
+        return f"{call} needs your answer: {call}({mine})."
+    if len(yours) > most or (len(yours) < most and yours[0] is not None):
+        number = "one answer" if most == 1 else f"{most} values"
+        return f"{call} takes {number}, {call}({mine}), and was given {len(yours)}."
+    value = yours[0]
+    given = f"was given {shown(value, limit=80)}"
+    if exercise.wants_function:
+        return "" if value is None or value is ... else _strange_function(value, call, mine)
+    if exercise.as_value:
+        return ""
+    if any(item is None for item in yours):
+        return f"{call} {given}, which is what x = some_list.append(...), x = print(...) and a forgotten return give."
+    if callable(value) and (isinstance(value, type) or not _binds(value, 0)):
+        return f"{call} takes {want}, and {given}, {'a class' if isinstance(value, type) else 'a function'}."
+    if isinstance(value, (int, float, complex, bytes, set)):
+        return f"{call} takes {want}, and {given}, {a(type(value))}."
+    return ""
+
+
+def _strange_function(value, call, mine):
+    name = getattr(value, "__name__", "your function")
+    if isinstance(value, type) and "__call__" not in vars(value):  # else it may make a function, as a closure does
+        return f"{call} takes a function, {call}({mine}), and {name} is a class."
+    if not callable(value):
+        given = f"{shown(value, limit=80)}, {a(type(value))}"
+        return f"{call} takes the function itself, {call}({mine}), and was given {given}."
+    called = value if inspect.isroutine(value) else inspect.unwrap(getattr(value, "func", value.__call__))
+    if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
+        return f"{name} is an async function, and nobody awaits it here: define it with def alone."
+    if inspect.isgeneratorfunction(called):
+        return (
+            f"{name} has a yield in it, so that calling it runs none of its lines: collect the values, and return them."
+        )
+    return ""
+
+
+def _binds(function, number):
+    try:
+        inspect.signature(function).bind(*range(number))
+    except TypeError:
+        return False
+    except ValueError:  # a built-in that does not say
+        return True
+    return True
+
+
+def unwritten(error, yours):
+    """The name of the learner's other function that is still a stub, if an exception comes from one."""
+    if type(error) is not NotImplementedError:
+        return ""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frame = frames[-1] if frames else None
+    code = code_of(yours)
+    if frame is None or code is None or frame.f_code is code or not trial.is_learners(frame.f_code.co_filename):
+        return ""
+    return "" if frame.f_code in code.co_consts else frame.f_code.co_name
 
 
 def _compared(prop, case, outcome):
-    """(the value to show, True if it is right)."""
+    """(the value to show, True if it is right, True if it is what was to be seen of the result)."""
     if outcome.late or outcome.error is not None:
-        return outcome.error, False
-    value = outcome.value
+        return outcome.error, False, False
+    value, seen = outcome.value, prop.see is None
     try:
         if prop.see:
-            value = prop.see(value, *copy.deepcopy(case))
-        return value, bool(prop.right_for(case) == value)
+            value, seen = prop.see(value, *copy.deepcopy(case)), True
+        return value, bool(prop.right_for(case) == value), seen
     except Exception:  # a result of another shape is shown whole; strange values that cannot be compared differ
-        return value, False
+        return value, False, seen
 
 
 FORGOTTEN = Named("None")  # what a function gave that does something, and returns nothing
 
 
+# What a function with an empty body is made of: it takes what it got or a constant, and returns it.
+NOTHING = re.compile(
+    r"RESUME|NOP|CACHE|COPY_FREE_VARS|MAKE_CELL|EXTENDED_ARG|NOT_TAKEN|LOAD_(CONST|SMALL_INT|FAST).*|RETURN_.*"
+)
+
+
 def does_something(function):
-    """False for a function with an empty body: it calls nothing, and has no names beside its parameters."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    parameters = inspect.signature(function).parameters
-    return bool(code.co_names or code.co_nlocals > len(parameters) or any(map(inspect.iscode, code.co_consts)))
+    """False for a function with an empty body: pass, `...`, or no more than its docstring."""
+    code = code_of(function)
+    return code is None or not all(NOTHING.fullmatch(step.opname) for step in dis.get_instructions(code))
+
+
+def changes_in_place(function):
+    """Whether a method is called in it that changes a list, a dict or a set, and returns None."""
+    code = code_of(function)
+    return code is not None and bool(CHANGE_IN_PLACE & set(code.co_names))
 
 
 def is_unfilled(value):
@@ -269,10 +543,10 @@ def _has_dots(value):
     return any(map(_has_dots, value)) if isinstance(value, (list, tuple)) else value is ...
 
 
-def shown(value):
+def shown(value, limit=400):
     """`value` on one line, in a form that repeats exactly: functions by name, no addresses, no path of this machine."""
     try:
-        return clean(repr(_plain(value)))
+        return clean(repr(_plain(value)), limit)
     except Exception:  # a learner's class may have a broken __repr__, and a list may hold itself
         return f"<{type(value).__name__}>"
 
@@ -292,7 +566,24 @@ def clean(text, limit=400):
     # Before a cut could halve it; from the start of a word alone, else a long one takes the square of its length.
     text = re.sub(rf"(?<![^\s'\"])[^\s'\"]*{trial.PREFIX}[a-z0-9_]{{8}}", "WORKSPACE", text)
     text = re.sub(r" at 0x[0-9a-fA-F]+", "", text)
-    return text if len(text) <= limit else f"{text[:limit]} ... ({len(text) - limit} more characters)"
+    return text if limit is None else cut(text, 0, limit)
+
+
+def cut(text, start, limit=400):
+    """At most `limit` characters of a text from `start` on, and how many there are before and after."""
+    if len(text) <= limit:
+        return text
+    start = max(0, min(start, len(text) - limit))
+    before = f"({start} characters) ... " if start else ""
+    rest = len(text) - start - limit
+    return f"{before}{text[start : start + limit]}" + (f" ... ({rest} more characters)" if rest else "")
+
+
+def around(yours, right, limit=400):
+    """Both texts, cut to the place where they differ first."""
+    same = next((i for i, pair in enumerate(zip(yours, right, strict=False)) if len(set(pair)) > 1), 0)
+    start = same - limit // 4 if same > limit * 3 // 4 else 0
+    return cut(yours, start, limit), cut(right, start, limit)
 
 
 MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY), NOT_TRIED: ("–", page.GREY)}
@@ -301,15 +592,18 @@ MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", 
 class Verdict(page.Page):
     """What a check shows. True when every property is right."""
 
-    def __init__(self, name: str, lines: list[Line]) -> None:
+    def __init__(self, name: str, lines: list[Line], remark: str = "", said: str = "") -> None:
         self.name, self.lines = name, lines
         done = sum(line.verdict == RIGHT for line in lines)
         self.passed = done == len(lines)
+        self.remark = remark if self.passed else ""
         head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
         if all(line.verdict == NOT_YET for line in lines):
             head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
-        text, html = [head], [f"<b>{page.escape(head)}</b>"]
-        for line in lines:
+        if self.remark:
+            head += f". But {self.remark}"
+        text, html = [said or head], [f"<b>{page.escape(said or head)}</b>"]
+        for line in [] if said else lines:
             mark, colour = MARKS[line.verdict]
             text.append(f"  {line.verdict:9}  {line.sentence}")
             inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"

@@ -5,8 +5,11 @@ It is no sandbox: the code is the reader's own and runs in the reader's own proc
 
 import contextlib
 import ctypes
+import functools
 import io
+import linecache
 import os
+import sys
 import sysconfig
 import tempfile
 import time
@@ -19,7 +22,9 @@ from typing import IO
 from ... import workspace
 from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
-DEADLINE_SECONDS = 3.0  # for one call; an answer takes milliseconds, a subprocess on a slow laptop up to a second
+DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
+CPU_SECONDS = 1.0  # of which this much may be spent computing; an exercise with a long deadline gives a fifth of it
+GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -72,19 +77,27 @@ def _end(job: Job, stdin: IO[bytes] | None) -> str:
         job.wait(PAUSE_SECONDS)  # what waited for input alone now ends by itself
     # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is a place
     # that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
-    job.stop(exception=Enough, pause=0.01).join()
+    job.stop(exception=Enough, pause=0.01).join(GRACE_SECONDS)
     return "stopped" if job.done else "stopped in vain, it still runs until the kernel is restarted"
 
 
 def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:
     """Wait until the job ends, or Ctrl-C is pressed: "", or why it must be stopped."""
-    end, full = time.monotonic() + seconds, _memory() + MEMORY_BYTES
+    end, full, start = time.monotonic() + seconds, _memory() + MEMORY_BYTES, time.process_time()
+    # Before its first use the SDK has to be imported, which takes a second or two.
+    most = min(seconds, max(CPU_SECONDS, seconds / 5)) if "anthropic" in sys.modules else seconds
     while not job.wait(STEP_SECONDS) and not pressed():
+        if time.process_time() - start > most:
+            return f"no answer after {_seconds(most)}"
         if time.monotonic() > end + min(_starved(job.thread), 9 * seconds):
-            return f"no answer after {seconds:.0f} seconds"
+            return f"no answer after {_seconds(seconds)}"
         if _memory() > full:
             return "no answer, and a gigabyte of memory used"
     return ""
+
+
+def _seconds(number):
+    return f"{number:.0f} second{'' if round(number) == 1 else 's'}"
 
 
 def _starved(thread):
@@ -108,17 +121,40 @@ def own_line(error: BaseException, function: Callable) -> str:
 
     A call that does not fit the function's parameters has no line of its own: then it is the line of `def`.
     """
-    frames = traceback.extract_tb(error.__traceback__)
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     code = getattr(function, "__code__", None)
     if code is not None:
-        frames.insert(0, traceback.FrameSummary(code.co_filename, code.co_firstlineno, code.co_name))
-    mine = [frame for frame in frames if is_learners(frame.filename)]
-    return f"line {mine[-1].lineno}: {mine[-1].line}".removesuffix(": ") if mine else ""
+        places.insert(0, (code.co_filename, code.co_firstlineno))
+    file, number = next((place for place in reversed(places) if is_learners(place[0])), ("", 0))
+    return f"line {number}: {linecache.getline(file, number).strip()}".removesuffix(": ") if number else ""
 
 
-def is_learners(file):
+@functools.cache
+def is_learners(file: str) -> bool:
+    """Whether a file belongs neither to Python nor to what is installed, the package among it."""
     others = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
     return not file.startswith(("<frozen", str(PACKAGE), *others))
+
+
+class Entered:
+    """Sees which of some functions are called in a `with` block: `names`, in their order."""
+
+    def __init__(self, functions: list[Callable]) -> None:
+        self.functions, self.names = functions, list[str]()
+        self._codes = {function.__code__: function.__name__ for function in functions if hasattr(function, "__code__")}
+
+    def __enter__(self) -> None:
+        if self._codes:
+            sys.setprofile(self._look)  # in this thread alone
+
+    def __exit__(self, *_: object) -> None:
+        if self._codes:
+            sys.setprofile(None)
+
+    def _look(self, frame, event, argument):
+        name = self._codes.get(frame.f_code) if event == "call" else None
+        if name is not None and name not in self.names:
+            self.names.append(name)
 
 
 @contextlib.contextmanager

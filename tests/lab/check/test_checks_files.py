@@ -690,4 +690,4 @@ test_a_stub_says_not_yet = not_yet(RIGHT_ANSWERS)
 
 def test_a_verdict_shows_the_file_that_it_is_about():
     (line,) = [line for line in check.edit(edit_read_text).lines if line.details]
-    assert dict(line.details)["input"] == "edit_read_text('f.txt' (which holds b'one\\r\\ntwo\\r\\n'), 'two', '2')"
+    assert dict(line.details)["input"] == "edit_read_text('f.txt' (which holds b'Caf\\xe9 1\\n'), '1', '2')"

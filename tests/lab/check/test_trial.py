@@ -1,5 +1,6 @@
 """A learner's function is stopped, caught, silenced and put back where it was."""
 
+import contextlib
 import functools
 import os
 import subprocess
@@ -63,6 +64,7 @@ not_3_10 = pytest.mark.skipif(sys.version_info < (3, 11), reason="3.10 throws no
 )
 def test_an_endless_loop_is_stopped_and_its_thread_ends(function, monkeypatch):
     monkeypatch.setattr(job, "GRACE_SECONDS", 10.0)
+    monkeypatch.setattr(trial, "GRACE_SECONDS", 10.0)
     before = set(threading.enumerate())  # of other tests, which may end meanwhile
     outcome = trial.call(function, deadline=0.2)
     assert outcome.late == "no answer after 0 seconds: stopped"
@@ -116,10 +118,7 @@ def test_prints_are_kept_out_and_kept(capsys):
 
 
 def test_an_interrupt_while_it_waits_stops_the_call_and_goes_on(monkeypatch):
-    def interrupted(thread, seconds):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(trial, "_wait", interrupted)
+    monkeypatch.setattr(trial, "ctrl_c_kept", lambda: contextlib.nullcontext(lambda: True))
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         trial.call(loop)

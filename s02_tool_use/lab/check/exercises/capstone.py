@@ -28,7 +28,7 @@ SHOP = {
 }
 LINKS = {"link.txt": lambda path: path.symlink_to("../secret.txt"), "door": lambda path: path.symlink_to("..")}
 MOST_MATCHES = 100  # matches, as the exercise says
-MATCHES = 200_000  # so many that counting them anew for each one takes too long
+MATCHES = 50_000  # so many that counting them anew for each one takes too long
 
 
 def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):

@@ -143,7 +143,7 @@ def schema():
 def number(wanted):
     def holds(said):
         found = re.search(r"\d+", re.sub(r"(?<=\d)[,_'](?=\d{3})", "", str(said)))
-        return found is not None and int(found[0]) == wanted
+        return found is not None and int(found[0]) == wanted and not isinstance(said, bytes)
 
     return Such(f"{wanted}, as a number or in a string", holds)
 

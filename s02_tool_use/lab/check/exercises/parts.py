@@ -62,7 +62,7 @@ def at(*keys):
 
 def string_that(text, holds=str.strip):
     """A right answer: any string of which `holds(string)` is true; that says anything, if left out."""
-    return Such(text, lambda value: isinstance(value, str) and holds(value))
+    return Such(text, lambda value: isinstance(value, str) and holds(value), str)
 
 
 def has_number(text, number):
