@@ -289,6 +289,14 @@ def test_what_the_reader_writes_has_3_to_20_lines_and_the_last_hint_does_not_giv
     assert answers == stubs
 
 
+@by_name(BUILDING)
+def test_a_guard_stands_in_the_file_that_the_page_names(path):
+    tested = [s for h, part in chapters(path) if h == "## The same, tested" for _, kind, s in part if kind == "prose"]
+    for file, name in re.findall(r"`([\w/]+\.py)`(?:, `(\w+)`)?", "\n".join(tested)):
+        source = next(at for at in (PACKAGE / file, ROOT / file) if at.exists()).read_text(encoding="utf-8")
+        assert re.search(rf"(?m)^(?:def|class) {name}\b", source) or name in ("", "try"), f"{file}: {name}"
+
+
 @by_name(WITH_EXERCISES)
 def test_each_notebook_with_exercises_has_its_solutions(path):
     solution = ROOT / "notebooks" / "solutions" / path.name
