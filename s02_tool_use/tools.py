@@ -43,7 +43,8 @@ def run_write(path: str, content: str) -> str:
 
     Where the file cannot be replaced it is written in place, and the result says so.
     """
-    data = utf8("content", content)  # before anything is opened: a failure must not cost the old file
+    # Before anything is opened: a failure must not cost the old file.
+    data = utf8("content", content)
     with opened_parent(path, create=True) as (folder, name), locked(folder):
         notes = replace(folder, name, data, path)
     return _with_notes(f"Wrote {len(data)} bytes to {path}", notes)
@@ -67,9 +68,7 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
     if not count:
         raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
     if count > 1 and not replace_all:
-        raise ToolError(
-            f"old_text is in {path!r} at {places}; add text around it to make it unique, or use replace_all"
-        )
+        raise ToolError(f"old_text is in {path!r} at {places}; add text around it, or use replace_all")
     if result == raw:
         raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
     return _with_notes(f"Edited {path}: {places}", notes)

@@ -369,7 +369,7 @@ def edit_bytes(path, old_text, new_text):
 def edit_writes_before_it_checks(path, old_text, new_text):
     raw = where(path).read_bytes()
     where(path).write_bytes(raw.replace(old_text.encode(), new_text.encode(), 1))
-    return edit_by_find(raw.decode("latin-1"), old_text, new_text) and f"Edited {path}"
+    return edit_by_find(raw.decode("utf-8", "surrogateescape"), old_text, new_text) and f"Edited {path}"
 
 
 def edit_read_text(path, old_text, new_text):
@@ -381,6 +381,12 @@ def edit_read_text(path, old_text, new_text):
 def edit_utf8_only(path, old_text, new_text):
     text = where(path).read_bytes().decode()
     where(path).write_bytes(edit_by_find(text, old_text, new_text).encode())
+    return "Edited"
+
+
+def edit_latin_1(path, old_text, new_text):
+    text = where(path).read_bytes().decode("latin-1")
+    where(path).write_bytes(edit_by_find(text, old_text, new_text).encode("latin-1"))
     return "Edited"
 
 
@@ -535,6 +541,10 @@ def names_by_walk(pattern):
     return "\n".join(sorted(name for name in names if re.match(regex, name))) or "No file has such a name."
 
 
+def names_with_an_end(pattern):
+    return names_by_glob(pattern) + "\n"
+
+
 def names_first_500(pattern):
     names = names_by_glob(pattern).split("\n")
     return "\n".join(names[:500]) + (f"\n[500 of {len(names)}]" if len(names) > 500 else "")
@@ -593,7 +603,7 @@ RIGHT_ANSWERS = {
     "write": [write_encode_first, write_swap, write_and_put_back, run_write],
     "read": [read_by_islice, read_by_a_loop, read_by_readline, read_says_the_bytes, run_read],
     "edit": [edit_bytes, *map(in_text, (edit_by_find, edit_by_places, edit_by_lookahead, edit_with_index)), run_edit],
-    "names": [names_by_glob, names_by_path, names_by_walk, names_first_500, run_glob],
+    "names": [names_by_glob, names_by_path, names_by_walk, names_with_an_end, names_first_500, run_glob],
 }
 
 # A wrong answer, and a part of the sentence that must be the first to fail.
@@ -661,6 +671,7 @@ WRONG_ANSWERS = {
         (edit_writes_before_it_checks, "an empty old"),
         (edit_read_text, "all else stays"),
         (edit_utf8_only, "all else stays"),
+        (edit_latin_1, "the one place"),
         (edit_returns_the_text, "the one place"),
         (edit_says_nothing, "comes back as a string"),
         (lambda path, old, new: f"Edited {path}", "the one place"),
