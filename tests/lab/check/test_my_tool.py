@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sqlite3
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -28,6 +29,7 @@ from s02_tool_use.lab import check
 from s02_tool_use.lab.check import inputs, reading
 from s02_tool_use.lab.check.exercise import NOT_TRIED, NOT_YET, WRONG
 from s02_tool_use.lab.check.lint import LINES
+from s02_tool_use.lab.sessions.job import Stopped
 
 
 @pytest.fixture(autouse=True)
@@ -909,3 +911,93 @@ def test_words_are_counted_in_any_script():
 )
 def test_a_long_description_in_another_language_is_believed(said):
     assert check.my_tool(given(description=said), lambda text: f"[{text}]").passed
+
+
+# ---- around it
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
+def test_ctrl_c_ends_the_call_and_is_one_sentence(ctrl_c, shop):
+    runs = threading.Event()
+
+    def waits(number: int) -> str:
+        """Wait for what never comes. Use it never. Returns nothing good.
+
+        Args:
+            number: How long.
+        """
+        runs.set()
+        while True:
+            pass
+
+    ctrl_c(runs)
+    with pytest.raises(Stopped) as stopped:
+        check.my_tool(waits, deadline=20)
+    assert stopped.value._render_traceback_() == ["waits: stopped. Nothing was judged."]
+    assert workdir() == shop
+
+
+def test_it_can_be_used_inside_a_test_of_hypothesis_and_inside_a_running_loop():
+    verdicts = []
+
+    @hypothesis.settings(max_examples=2, suppress_health_check=list(hypothesis.HealthCheck))
+    @hypothesis.given(hypothesis.strategies.booleans())
+    def inside(flag):
+        verdicts.append(check.my_tool(no_arguments))
+
+    async def beside():
+        verdicts.append(check.my_tool(later))
+
+    inside()
+    asyncio.run(beside())
+    assert len(verdicts) == 3
+    assert all(verdicts)
+
+
+class Odd:
+    """What an SDK's tool may look like."""
+
+    name = "odd"
+
+    def to_dict(self):
+        raise RuntimeError("not today")
+
+    def call(self, given):
+        return "fine"
+
+
+class Unshown:
+    def __repr__(self):
+        raise RuntimeError
+
+
+class Unsaid(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+def raising(error):
+    def raises(text):
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ((Odd(),), "RuntimeError: not today"),
+        ((given(), lambda text: Unshown()), "<Unshown>"),
+        ((given(), raising(Unsaid())), "Unsaid: without a word"),
+        ((given(), raising(KeyboardInterrupt())), "KeyboardInterrupt: without a word"),
+        (({"name": 3, "input_schema": []}, str), "Input should be a valid string"),
+        (({"name": "a", "input_schema": {"type": "object", "properties": []}}, str), "JSON schema is invalid"),
+        (({"name": "a", "input_schema": {"type": "object", "required": "text"}}, str), "JSON schema is invalid"),
+        ((given(text="string"), str), "JSON schema is invalid"),
+    ],
+)
+def test_what_a_tool_is_made_of_cannot_break_the_check(tool, said):
+    verdict = check.my_tool(*tool)
+    assert not verdict.passed
+    assert said in repr(verdict)
+    assert said.replace("<", "&lt;").replace(">", "&gt;") in verdict._repr_html_()
