@@ -235,7 +235,7 @@ class Inputs:
     def _string(self, name, schema):
         st, likely = self.st, self.likely(name, {**schema, "type": "string"})
         chosen = [st.sampled_from(likely)] if likely else []
-        if self._is_command(name, schema):
+        if self._is_command(name, schema) and (chosen or "pattern" not in schema):  # a postcode is called code too
             return st.one_of(chosen)
         if isinstance(pattern := schema.get("pattern"), str):
             try:  # `$` of Python lets a line end pass, JSON Schema's does not

@@ -203,7 +203,7 @@ class _Lint:
             if values := self.inputs.likely(name, properties.get(name, {})):
                 # Another one than before, if there is one: the old text is not the new one.
                 call[name] = next((value for value in values if value not in call.values()), values[0])
-        return call if self.inputs.fit(call) else explore(self.inputs.calls(), lambda call: True, 1)
+        return call if self.inputs.fit(call) else explore(self.inputs.calls(), lambda call: True, MADE_UP_CALLS)
 
     def _sweep(self, base):
         """Many calls that fit, the smaller first; of a slow tool a few of all sizes."""

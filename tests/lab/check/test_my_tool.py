@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -240,6 +241,11 @@ class Bell:
         return "ding " * times
 
 
+def postage(code: Annotated[str, Field(pattern=r"^\d{2}$", description="The first two digits of the postcode")]) -> str:
+    """Tell what a parcel costs to a place. Use it before an order is confirmed. Returns the price in euros."""
+    return f"{int(code) / 10 + 4}"
+
+
 def keeps(note: str) -> None:
     """Keep a note in a file. Use it when something is to be remembered. Returns nothing.
 
@@ -285,6 +291,7 @@ RIGHT_TOOLS = {
     ),
     "an object that can be called": (Bell(),),
     "nothing, as it says": (keeps,),
+    "a pattern that Python and JSON Schema read differently": (postage,),
     "a few cities alone": (CITY, temperature),
     "a partial": (
         dict_of("lines_of", "Count the lines of a file. Use it for notes. Returns the number.", [], word=text("Which")),
@@ -682,6 +689,17 @@ def test_a_tool_that_refuses_every_call_is_told_so():
     verdict = check.my_tool(given(), refuses)
     assert verdict.passed
     assert "every call was refused" in repr(verdict)
+
+
+def test_nothing_is_left_in_the_folder_of_a_process_that_begins_with_it(tmp_path):
+    lines = ["from s02_tool_use.lab import check", f"schema = {SCHEMAS['a pattern']!r}"]
+    lines.append("print(check.my_tool({'name': 'a', 'description': '', 'input_schema': schema}, lambda s='': 'fine'))")
+    command = [sys.executable, "-c", "\n".join(lines)]
+    (folder := tmp_path / "new").mkdir()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+    assert "right      every call ends in time" in done.stdout
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
 
 
 # ---- what is tried is harmless, and the same each time
