@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import weakref
 
 from ...api.rules import validate
 from ..exercise import Block, Such, exercise
@@ -160,13 +161,19 @@ def bash_tool():
         finally:
             os.chdir(here)
 
+    soon_said = weakref.WeakKeyDictionary()
+
     def soon(yours, command):
-        return yours(command, 0.3)
+        """What is said when the time is over soon; one check waits for it once."""
+        trial = yours.__self__
+        if trial not in soon_said:
+            soon_said[trial] = yours(command, 0.3)
+        return soon_said[trial]
 
     def patiently(yours, command):
         """On a busy machine bash may need more time to begin."""
         said = soon(yours, command)
-        return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 3"), 2)
+        return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 2"), 1)
 
     def both_endings(yours, command):
         return [ending.strip() for ending in (yours(SUM, 60), soon(yours, command))]
