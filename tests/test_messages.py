@@ -290,7 +290,7 @@ REPAIRS = [
     (
         [Q, assistant(CALL), user({**RESULT, "content": "", "is_error": True})],
         [Q, assistant(CALL), user({**RESULT, "content": "(no output)", "is_error": True})],
-        ["gave the empty error in message 2 a text: (no output)"],
+        ["filled the empty error in message 2: (no output)"],
     ),
     (
         [Q, assistant(CALL), user({**RESULT, "content": [{"rows": 3}]})],

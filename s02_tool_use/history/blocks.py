@@ -43,7 +43,7 @@ def fixed(block, place, log, unknown="drop"):
 
 
 def fix_text(block, place, log):
-    """C2, C3: a text has something to read. White space beside a call is disputed: refused in
+    """C2, C3: a text block has something to read. White space beside a call is disputed: refused in
     anthropics/claude-code#23440, accepted of Haiku 4.5 in llm-anthropic's recorded tests. None is right for all.
     """
     text = block.get("text")
@@ -101,7 +101,7 @@ def fix_result(block, place, log, unknown):
     if isinstance(content, list):
         block["content"] = [part for part in (_inside(part, place, log, unknown) for part in content) if part]
     if block.get("is_error") and not block.get("content"):
-        log(f"gave the empty error in {place} a text: {NO_OUTPUT}")
+        log(f"filled the empty error in {place}: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
     return _with_id(block, "tool_use_id", place, log)
 

@@ -35,7 +35,7 @@ def limit_markers(messages, log):
 
 
 def end_with_user(messages, log, prefill):
-    """Rules R6, R7: today's models answer the user. Older ones go on with a text that does not end in a space."""
+    """Rules R6, R7: today's models answer the user. Older ones go on from text that does not end in a space."""
     if not needs_a_word(messages):
         return
     last = messages[-1] if messages else {"role": "user"}

@@ -134,7 +134,7 @@ _MARKERS = [{"type": "ephemeral"}] + [{"type": "ephemeral", "ttl": ttl} for ttl 
 
 def as_other_apis_write(block):
     """Text as OpenAI and Gemini write it, and OpenAI's image_url, as the blocks that they are here; None for anything
-    else: what has a text, such as `reasoning`, need not be what somebody said.
+    else: a block with text in it, such as `reasoning`, need not be what somebody said.
     """
     said = block.get("type") in (None, "input_text", "output_text") and not block.get("thought")
     if said and isinstance(block.get("text"), str):
@@ -155,7 +155,7 @@ def has_words(text):
 
 
 def is_whole(text):
-    """Whether UTF-8 can write a string: it has no half of a character (a surrogate), as broken file names have."""
+    """Whether UTF-8 can write a string: it holds no lone surrogate, as broken file names have."""
     return text.isascii() or _HALF.search(text) is None
 
 

@@ -95,7 +95,7 @@ def _parts_of(message, place, log):
 
 
 def _as_list(content, place, log):
-    """Rules C1 to C3: a content that is no list, as a list of blocks. Blank text is no block."""
+    """Rules C1 to C3: a content that is no list, as a list of blocks. Text of white space alone is no block."""
     if content in (None, [], ()) or isinstance(content, str) and not content.strip():
         log(f"dropped {place}: it was empty")
         return []

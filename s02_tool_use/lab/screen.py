@@ -46,7 +46,7 @@ class Screen:
             self.write("\n")
 
     def write(self, text: str, style: str = "") -> None:
-        """Write a piece of a text that goes on."""
+        """Write a piece of something longer."""
         with self._lock:
             self._take_back()
             first, *others = page.printable(text).split("\n")

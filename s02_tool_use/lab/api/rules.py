@@ -226,7 +226,7 @@ def has_content(conversation: Conversation) -> Found:
 
 
 def has_text(conversation: Conversation) -> Found:
-    """C2, C3. A text block has text, and more than white space. So do the texts inside a result. Disputed: models
+    """C2, C3. A text block has text, and more than white space. So has each one inside a result. Disputed: models
     before 4.6 took white space beside a call.
     """
     beside = {i for i, _, block in conversation.spots if block["type"] == "tool_use" and conversation.older}

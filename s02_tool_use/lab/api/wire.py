@@ -170,7 +170,7 @@ def compacted(content: list) -> tuple[str, list]:
 
 
 def stop_at(content: list, sequences: list) -> tuple[list, str | None]:
-    """The blocks up to the first stop sequence in a text, and that sequence; or all of them, and None."""
+    """The blocks up to the first stop sequence in their text, and that sequence; or all of them, and None."""
     for index, block in enumerate(content):
         text = block["text"] if block["type"] == "text" else ""
         found = [(text.index(sequence), sequence) for sequence in sequences if sequence and sequence in text]

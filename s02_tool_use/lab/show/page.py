@@ -50,7 +50,7 @@ def bar(inside: str, colour: str) -> str:
 
 
 def code(text: str, fold: int = FOLD_LINES, prose: bool = False) -> str:
-    """A text with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
+    """A string with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
     text = printable(text)  # before it is shortened: a piece of a key is not found any more
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
     font = "" if prose else "font-family:monospace;"

@@ -39,7 +39,7 @@ def use(clause: Clause, ability: str, say: Texts, no: Texts | None = None, **val
 
 
 def shown(text: str) -> str:
-    """A text for an answer, cut to SHOWN_LINES."""
+    """A string for an answer, cut to SHOWN_LINES."""
     lines = str(text).rstrip("\n").split("\n")
     return "\n".join([*lines[:SHOWN_LINES], *(["..."] if len(lines) > SHOWN_LINES else [])])
 

@@ -50,7 +50,7 @@ class Clause:
 
 
 def paths_in(text: str) -> list[str]:
-    """The file names in a text, each once, in order: README.md, data/orders.csv, `名单.txt`."""
+    """The file names in a string, each once, in order: README.md, data/orders.csv, `名单.txt`."""
     found = [
         (match.start(), match[0]) for match in PATH.finditer(text) if not match[0].lower().startswith(("e.g", "i.e"))
     ]
@@ -68,7 +68,7 @@ def speaks_chinese(text: str) -> bool:
 
 
 def cut_up(text: str) -> list[str]:
-    """The parts of a text and what stands between them, [part, between, part, ...]; never cut inside quotations."""
+    """The parts of a string and what stands between them, [part, between, part, ...]; never cut inside quotations."""
     parts, start = [], 0
     for match in CUT.finditer(text, 0, LOOKED_AT):
         if match["cut"]:

@@ -33,7 +33,7 @@ class Understudy:
     name = "understudy"
 
     def reply(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The reply dict for a Messages request: a text, or calls and perhaps a text before them."""
+        """The reply dict for a Messages request: text, or calls and perhaps text before them."""
         asked, choice = Asked(request), request.get("tool_choice") or {}
         if request.get("compaction"):
             return {"content": [{"type": "text", "text": asked.summary()}]}

@@ -8,8 +8,8 @@ from typing import Any
 class Scripted:
     """Answers with the given lines, in order, one a request.
 
-    A line is a text, a content block, a list of texts and blocks, a dict with `content` and perhaps `stop_reason` or a
-    fault, or a function that takes the request and returns one of these. Ids of tool_use blocks may be left out.
+    A line is a string, a content block, a list of strings and blocks, a dict with `content` and perhaps `stop_reason`
+    or a fault, or a function that takes the request and returns one of these. Ids of tool_use blocks may be left out.
 
     | fault          | what the client meets                                                            |
     |----------------|----------------------------------------------------------------------------------|
@@ -60,10 +60,10 @@ def _block(block, where):
     if hasattr(block, "model_dump"):
         block = block.model_dump(mode="json", exclude_none=True)
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise ValueError(f"Script, {where}: {block!r} is neither a text nor a content block (a dict with a type)")
+        raise ValueError(f"Script, {where}: {block!r} is neither a string nor a content block (a dict with a type)")
     key = {"text": "text", "tool_use": "name", "thinking": "thinking"}.get(block["type"], "type")
     if not isinstance(block.get(key), str):
-        raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a text")
+        raise ValueError(f"Script, {where}: the {block['type']} block needs {key!r}, a string")
     if block["type"] == "tool_use" and not isinstance(block.get("input", {}), dict):
         raise ValueError(f"Script, {where}: the input of a tool_use block is a dict")
     return block

@@ -164,7 +164,7 @@ class Toolbox:
         return {name: tool for name, tool in self.tools.items() if not USUAL.fullmatch(plain_name(name))}
 
     def named(self, text: str) -> str | None:
-        """The learner's tool that a text is about, or None: its name stands there, or all the words of its name do."""
+        """The learner's tool that a prompt is about, or None. Its name stands there, or all words of its name do."""
         words, own = _words(text), self.own_tools()
         exact = [name for name in own if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
         spoken = [name for name in own if len(_words(name)) > 1 and _words(name) <= words]
@@ -258,7 +258,7 @@ FILLER = re.compile("a|an|the|of|in|is|are|at|on|to|for|and|or|it|this|that|how|
 
 
 def _words(text):
-    """The words of a text, lower case, without plural s and filler: how many files -> {many, count, file}."""
+    """The words of a string, lower case, without plural s and filler: how many files -> {many, count, file}."""
     words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[\u4e00-\u9fff]", text)}
     counts = {"count"} if words & {"many", "number"} else set()
     return {re.sub(r"(?<=...)s$", "", word) for word in words if not FILLER.fullmatch(word)} | counts

@@ -13,7 +13,7 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
 
-REDRAW = 0.1  # seconds between two drawings of a text that is arriving
+REDRAW = 0.1  # seconds between two drawings of text that is arriving
 
 
 class Chat(Panel):

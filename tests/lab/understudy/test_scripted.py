@@ -42,7 +42,7 @@ def test_a_script_that_is_used_up_says_how_long_it_was():
     ("script", "said"),
     [
         ("Hello", "A script is a list of lines"),
-        ([7], "line 1: 7 is neither a text nor a content block"),
+        ([7], "line 1: 7 is neither a string nor a content block"),
         (["Hi", {"type": "tool_use", "input": {}}], "line 2: the tool_use block needs 'name'"),
         ([{"type": "text"}], "line 1: the text block needs 'text'"),
         ([[{"type": "tool_use", "name": "bash", "input": "ls"}]], "line 1: the input of a tool_use block is a dict"),
