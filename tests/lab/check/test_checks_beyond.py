@@ -392,7 +392,7 @@ PLACES, STRING, ABSENT, A_RESULT, A_MARKER, NOTHING_ELSE, READS, OLD, SAME = [
     "nothing else changes",
     "each request of a conversation reads what earlier ones wrote",
     "even if the history still holds old markers",
-    "the list that it gets stays as it was",
+    "the request that it gets stays as it was",
 ]
 
 
@@ -517,6 +517,7 @@ WRONG_CACHED = {
     "system changes with each request": (a_new_day, READS),
     "forgotten return": (forgets_to_return, PLACES),
     "as it was": (copy.deepcopy, PLACES),
+    "as it was, which caches nothing": (copy.deepcopy, READS),
 }
 
 

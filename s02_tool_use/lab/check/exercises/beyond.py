@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 from ...api import wire
 from ...api.rules import validate
@@ -170,10 +171,19 @@ def _is_marker(marker):
     return marker["type"] == "ephemeral" and len(marker) == 1 + (marker.get("ttl") in ("5m", "1h"))
 
 
-_TOOLS = [
-    {"name": name, "description": f"Tool {name}. " * 150, "input_schema": {"type": "object"}} for name in ("a", "b")
-]
-_SYSTEM = [text("Be brief. " * 100), text("These are the rules of the shop. " * 100)]
+class Long(str):
+    """A text that is long enough to be cached, which a verdict shows by its beginning."""
+
+    def __repr__(self):
+        return f"{str(self[:16])!r}... {len(self)} characters"
+
+
+def _long(name):
+    return {"name": name, "description": Long(f"Tool {name}. " * 150), "input_schema": {"type": "object"}}
+
+
+_TOOLS = [_long("a"), _long("b")]
+_SYSTEM = [text("Be brief."), text(Long("These are the rules of the shop. " * 150))]
 
 
 def _request(*messages, **more):
@@ -228,10 +238,10 @@ def _talked(yours, keep):
         if problem is not None:
             return f"request {turn}: {problem.message}"
         usage = wire.cache_usage(marked, known)
-        if usage["cache_read_input_tokens"] < before:
-            read = usage["cache_read_input_tokens"]
-            return f"request {turn} read {read} tokens from the cache, which had {before} for it"
-        before = usage["cache_read_input_tokens"] + usage["cache_creation_input_tokens"]
+        read = usage["cache_read_input_tokens"]
+        if read < before or not read and turn > 1:
+            return f"request {turn} read {read} tokens from the cache, where the ones before it had left {before}"
+        before = read + usage["cache_creation_input_tokens"]
         kept = marked if keep else request
         said = [assistant(text(f"Answer {turn}. ")), user(text(f"Question {turn}. " * 20))]
         request = {**kept, "messages": [*kept["messages"], *said]}
@@ -265,7 +275,7 @@ def cached():
     yield rows_of("each request read what earlier ones wrote", run=_talked)(
         "even if the history still holds old markers", most
     )(True)
-    yield untouched(order, one, grown, strings)
+    yield replace(untouched(order, one, grown, strings), sentence="the request that it gets stays as it was")
 
 
 # ---- few of many tools
@@ -336,7 +346,7 @@ def _names(tools, *_):
 
 def _has(*names):
     said = " and ".join(names)
-    return Such(f"tools with {said} among them", lambda tools: set(names) <= set(_names(tools)))
+    return Such(f"tools with {said} among them", lambda found: set(names) <= set(found))
 
 
 def _picked(k):
@@ -347,8 +357,8 @@ def _picked(k):
     return holds
 
 
-def _in_order(tools):
-    places = [_names(CATALOGUE).index(name) for name in _names(tools)]
+def _in_order(found):
+    places = [_names(CATALOGUE).index(name) for name in found]
     return bool(places) and places == sorted(places)
 
 
@@ -366,7 +376,7 @@ def chosen():
     keep = (4, "Keep the order of the catalogue")
 
     def finds(sentence, read):
-        return lambda *rows: gives(sentence, read)(*[(ask, every, k, _has(name)) for ask, k, name in rows])
+        return lambda *rows: gives(sentence, read)(*[(ask, every, k, _has(name)) for ask, k, name in rows], see=_names)
 
     yield gives("it returns k tools from the list, none twice", score)(
         *[("Where is my parcel?", every, k, Such(f"{k} different tools of the list", _picked(k))) for k in (1, 5, 12)]
@@ -390,9 +400,9 @@ def chosen():
         ),
         ("By the way, is it true of the weather in the city that it is the one of the day before?", 3, "weather"),
     )
-    yield rows_of(Such("tools in the order of the catalogue", _in_order))("they keep the order of the catalogue", keep)(
-        ("weather, parcel, order, translate", every, 4), ("newsletter or salary", every, 2)
-    )
+    yield rows_of(Such("tools in the order of the catalogue", _in_order), _names)(
+        "they keep the order of the catalogue", keep
+    )(("weather, parcel, order, translate", every, 4), ("newsletter or salary", every, 2))
     yield rows_of(lambda question, tools, k: _names(tools), _names)("with fewer than k tools, all of them", score)(
         ("tea", Catalogue(CATALOGUE[:3]), 5), ("tea", Catalogue([]), 5)
     )
