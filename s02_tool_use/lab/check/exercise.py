@@ -573,10 +573,9 @@ def cut(text, start, limit=400):
     """At most `limit` characters of a text from `start` on, and how many there are before and after."""
     if len(text) <= limit:
         return text
-    start = max(0, min(start, len(text) - limit))
     before = f"({start} characters) ... " if start else ""
     rest = len(text) - start - limit
-    return f"{before}{text[start : start + limit]}" + (f" ... ({rest} more characters)" if rest else "")
+    return f"{before}{text[start : start + limit]}" + (f" ... ({rest} more characters)" if rest > 0 else "")
 
 
 def around(yours, right, limit=400):

@@ -258,6 +258,10 @@ def handled_by(handler):
     return ALL_TOOLS, {**TOOL_HANDLERS, "grep": handler}
 
 
+def named_by_glob(path):
+    return [path] if safe_path(path).is_file() else run_glob(f"{path}/**/*").split("\n")
+
+
 RIGHT_ANSWERS = {
     "grep": [(changed(),), (grep_by_walk,), (grep_by_package_tools,)],
     "grep_tool": [
@@ -278,7 +282,8 @@ WRONG_ANSWERS = {
         ((grep_with_run_read,), "to its end"),
         ((changed(names=lambda path: run_glob(f"{path}/**/*").split("\n"), must_exist=False),), "path may be a file"),
         ((grep_returns_a_list,), "a match is a line"),
-        ((grep_raises_for_no_match,), "no match is a text"),
+        ((grep_raises_for_no_match,), "no match is a string"),
+        ((changed(names=named_by_glob),), "all of many files"),
         ((grep_says_error,), "a pattern that is no regular expression"),
         ((grep_without_path,), "files by name"),
         ((changed(names=only_here),), "files by name"),
@@ -288,9 +293,9 @@ WRONG_ANSWERS = {
         ((changed(matches=lambda regex, line: regex.fullmatch(line)),), "anywhere in a line"),
         ((changed(matches=lambda regex, line: regex.pattern in line),), "a match is a line"),
         ((changed(compiled=re.escape, matches=lambda text, line: re.search(text, line)),), "a match is a line"),
-        ((changed(compiled=lambda pattern: re.compile(pattern, re.I)),), "no match is a text"),
-        ((changed(nothing=lambda pattern: ""),), "no match is a text"),
-        ((changed(nothing=lambda pattern: None),), "no match is a text"),
+        ((changed(compiled=lambda pattern: re.compile(pattern, re.I)),), "no match is a string"),
+        ((changed(nothing=lambda pattern: ""),), "no match is a string"),
+        ((changed(nothing=lambda pattern: None),), "no match is a string"),
         ((changed(must_exist=False),), "a path that is not there"),
         ((changed(decode=lambda data: data.decode()),), "not UTF-8"),
         ((grep_skips_what_is_not_utf_8,), "not UTF-8"),

@@ -234,6 +234,53 @@ def test_long_values_are_cut():
     assert text.endswith("more characters)")
 
 
+def test_two_long_values_are_shown_around_the_place_where_they_differ():
+    same = "x" * 5000
+    exercise = Exercise("x", "f()", [Property("text", READ, [()], f"{same}right{same}")])
+    details = dict(exercise(lambda: f"{same}wrong{same}").lines[0].details)
+    assert "wrong" in details["yours"]
+    assert "right" in details["right"]
+    assert max(map(len, details.values())) < 500
+    details = dict(exercise(lambda: same).lines[0].details)
+    assert details["yours"] == "(4901 characters) ... " + "x" * 100 + "'"
+    assert details["right"].startswith("(4901 characters) ... " + "x" * 100 + "right")
+
+
+def test_what_another_call_gave_is_not_shown_as_the_learners():
+    def once(yours, n):
+        if n:
+            raise KeyError("of the check's own")
+        return yours(n)
+
+    prop = Property("a", READ, [(0,)], 0), Property("b", READ, [(1,)], 1, run=once)
+    (_, line) = Exercise("x", "f(n)", list(prop))(lambda n: n).lines
+    assert dict(line.details)["yours"].startswith("KeyError")
+
+
+def test_a_method_that_changes_a_list_and_gives_none_is_named():
+    def appends(n):
+        doubles = []
+        return doubles.append(2 * n)
+
+    def goes_on(n):
+        doubles = []
+        doubles = doubles.append(2 * n)
+        return doubles[0]
+
+    for function in (appends, goes_on):
+        assert "do not assign what it returns" in dict(doubled()(function).lines[0].details)["yours"]
+
+
+def test_the_packages_own_function_is_seen_though_it_is_given_itself():
+    exercise = Exercise(
+        "dirs", "f()", [Property("a", READ, [(), ()], Such("a path", lambda path: path))], own="workdir"
+    )
+    assert repr(exercise(workdir)).startswith("dirs: all 1 right. But this is the package's workdir")
+    assert repr(exercise(lambda: workdir())).startswith("dirs: all 1 right. But it calls the package's workdir")
+    assert exercise.name in repr(exercise(lambda: "a"))
+    assert "package" not in repr(exercise(lambda: "a"))
+
+
 def test_shown_names_functions_and_keeps_the_shape():
     assert (
         shown({"a": [len, (1,)], "b": Block(type="tool_use", id="x")})

@@ -143,6 +143,7 @@ TOO_LONG = f"{SUM}; sleep 1; {OTHER}"
 
 @exercise(
     "my_bash(command, timeout=120), a function that runs a command line for at most so many seconds",
+    own="run_bash",
     files={"notes.txt": "green tea\n"},
     silence=True,
     deadline=5.0,

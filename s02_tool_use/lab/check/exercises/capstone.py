@@ -73,7 +73,7 @@ def _places(result, *_):
     return [f"{file}:{line}" for file, line, _ in _found(result)]
 
 
-@exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as text", deadline=5.0)
+@exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as a string", deadline=5.0)
 def grep():
     @row
     def finds(sentence, read, *rows, see=_places, extra=None):
@@ -131,7 +131,7 @@ def grep():
         ("Tea|Oolong", ["README.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
     )
     yield finds("path may be a file", step)(("Sencha", "README.md", ["README.md:3"]))
-    yield finds("no match is a text that says so", (1, "It says in words when there is nothing"))(
+    yield finds("no match is a string that says so", (1, "It says in words when there is nothing"))(
         ("Matcha", no_match), ("SENCHA", no_match), see=None
     )
     yield refuses("a pattern that is no regular expression is a ToolError that says what is wrong", written)(
@@ -153,14 +153,14 @@ def grep():
     yield finds("a large file is searched to its end", end)(
         ("needle", ["large.txt:6001"]), extra={"large.txt": "nothing here\n" * 6000 + "needle\n"}
     )
-    yield finds("and so is the last of many files", end)(
-        ("needle", ["wide/519.txt:1"]),
-        extra={f"wide/{number}.txt": "hay\n" for number in range(519)} | {"wide/519.txt": "needle\n"},
+    many = {f"wide/{number:03}.txt": "hay\n" if number % 101 else "needle\n" for number in range(612)}
+    yield finds("and so are all of many files", end)(
+        ("needle", [f"{name}:1" for name, text in many.items() if text == "needle\n"]), extra=many
     )
     yield finds("only a newline ends a line, and after the last one comes none", newline)(
         ("the end", ["pages.txt:2"]),
-        ("^$", "blank", ["blank/lines.txt:2"]),
-        extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "blank/lines.txt": "one\n\nthree\n"},
+        ("^$", "empty", ["empty/lines.txt:2"]),
+        extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "empty/lines.txt": "one\n\nthree\n"},
     )
     one_line = Such(
         "a match in one.js:1, and no more than 1,000 characters",

@@ -2,13 +2,12 @@
 
 import re
 import tempfile
-import unicodedata
 from pathlib import Path
 
 from ....workspace import workdir
 from ..exercise import Block, Such, exercise, text_with
 from .bash import api_says
-from .parts import at, call, each, fact, gives, holds, string_that, user
+from .parts import at, call, each, fact, gives, holds, is_a_sentence, string_that, user
 from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
 NOTES = "green tea\nblack tea\nwater\n"
@@ -112,11 +111,6 @@ def alone(kinds):
     """`"string"` and `["string"]` say the same; with null it is a string that may be left out."""
     wanted = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
     return wanted[0] if len(wanted) == 1 else kinds
-
-
-def is_a_sentence(text):
-    """Several words; not every script has spaces between them."""
-    return len(text.split()) > 1 or sum(unicodedata.category(letter) == "Lo" for letter in text) > 1
 
 
 @exercise(

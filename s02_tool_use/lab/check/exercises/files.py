@@ -263,7 +263,9 @@ SHOP = ["README.md", "orders.py", "report.py", "data/orders.csv", "tools/old/con
 MANY = [f"many/{n:03}.log" for n in range(600)]
 
 
-@exercise("my_glob(pattern), a function that returns the names that match, sorted, one a line, as one string")
+@exercise(
+    "my_glob(pattern), a function that returns the names that match, sorted, one a line, as one string", own="run_glob"
+)
 def names():
     def found(yours, pattern, names=SHOP):
         """Call yours where there are files of these names."""

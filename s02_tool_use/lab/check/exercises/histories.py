@@ -74,7 +74,10 @@ def _turns(messages, *_):
     return [{"role": role, "content": [b for m in turn for b in m["content"]]} for role, turn in turns]
 
 
-@exercise("my_merge(messages), a function that returns a new list in which no two neighbours have the same role")
+@exercise(
+    "my_merge(messages), a function that returns a new list in which no two neighbours have the same role",
+    own="merge_neighbours",
+)
 def merge():
     merges, read = rows_of(_turns, _shape), (2, "So a **turn** is not a message")
     two, both, rest = [WAIT, COUNT], [FIRST, SECOND], [FIRST, COUNT]
@@ -120,7 +123,10 @@ def _without_added(mine, given):
     return _turns([m | {"content": [block for block in m["content"] if block not in added]} for m in _shape(mine)])
 
 
-@exercise("my_answer_orphans(messages), a function that returns a new list in which each call has a result")
+@exercise(
+    "my_answer_orphans(messages), a function that returns a new list in which each call has a result",
+    own="answer_every_call",
+)
 def orphans():
     def called(given):
         return sorted({block["id"] for block in calls(given)})
@@ -183,7 +189,10 @@ def _row(sentence, read, *pairs):
     return holds(sentence, read)(cases, lambda given: right[repr(given)], _free_order)
 
 
-@exercise("my_answers(messages), a function that returns a new list in which each call has one result, right behind it")
+@exercise(
+    "my_answers(messages), a function that returns a new list in which each call has one result, right behind it",
+    own="answer_every_call",
+)
 def answers():
     home, words = (3, "Take all results out of the list"), (3, "What the assistant says beside its calls")
     hurry, once = text("Hurry up."), (3, "Of two results for one call")
@@ -238,7 +247,10 @@ def _plain(messages, *_):
     ]
 
 
-@exercise("my_plain(messages), a function that returns a new list of plain messages: role, content, known fields")
+@exercise(
+    "my_plain(messages), a function that returns a new list of plain messages: role, content, known fields",
+    own="plain_messages",
+)
 def plain():
     objects, fields = (4, "The SDK sends its own objects"), (4, "A block may hold nothing else")
     reply = {"role": "assistant", "content": sdk_blocks(LOOK, call(1) | {"caller": {"type": "direct"}})}
@@ -324,7 +336,10 @@ def _twice(yours, given):
 SAME = Such("the same list both times", lambda both: _shape(both[0]) == _shape(both[1]))
 
 
-@exercise("my_normalize(messages), a function that returns a new list, which the API accepts and which says the same")
+@exercise(
+    "my_normalize(messages), a function that returns a new list, which the API accepts and which says the same",
+    own="normalize_messages",
+)
 def normalize():
     loop, tidy, end = (
         (5, "The loop over the table"),

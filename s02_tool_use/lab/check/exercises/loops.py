@@ -173,14 +173,14 @@ MY_LOOP = "my_loop(client, model, messages, tools, run), a function that asks, r
 FIRST_SECONDS = 10.0  # of the deadline: the first call may have to import the SDK
 
 
-@exercise(f"{MY_LOOP}, ten times at most", deadline=FIRST_SECONDS)
+@exercise(f"{MY_LOOP}, ten times at most", deadline=FIRST_SECONDS, own="agent_loop agent_steps")
 def limit():
     yield from _asks_and_answers()
     yield from _has_a_limit()
     yield _goes_on_after(ENDLESS, ONE, PAIR)
 
 
-@exercise(MY_LOOP, deadline=FIRST_SECONDS)
+@exercise(MY_LOOP, deadline=FIRST_SECONDS, own="agent_loop agent_steps")
 def loop():
     yield from _asks_and_answers()
     yield from _runs_no_half_call()
@@ -188,7 +188,7 @@ def loop():
     yield _goes_on_after(ENDLESS, ONE, PAIR, CUT)
 
 
-@exercise(f"{MY_LOOP}, or until somebody stops it", deadline=FIRST_SECONDS)
+@exercise(f"{MY_LOOP}, or until somebody stops it", deadline=FIRST_SECONDS, own="agent_loop agent_steps")
 def stop():
     yield from _asks_and_answers()
     yield from _runs_no_half_call()

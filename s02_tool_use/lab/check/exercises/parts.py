@@ -2,6 +2,7 @@
 
 import operator
 import re
+import unicodedata
 from functools import partial, reduce
 
 from ..exercise import Exercise, Named, Property, Such
@@ -63,6 +64,11 @@ def at(*keys):
 def string_that(text, holds=str.strip):
     """A right answer: any string of which `holds(string)` is true; that says anything, if left out."""
     return Such(text, lambda value: isinstance(value, str) and holds(value), str)
+
+
+def is_a_sentence(text):
+    """Several words; not every script has spaces between them."""
+    return len(text.split()) > 1 or sum(unicodedata.category(letter) == "Lo" for letter in text) > 1
 
 
 def has_number(text, number):

@@ -144,7 +144,10 @@ def safe_path():
     yield from _what_holds_of_a_path_function()
 
 
-@exercise("my_walk(p), a function that returns the real path of p, or raises ValueError, and follows each link itself")
+@exercise(
+    "my_walk(p), a function that returns the real path of p, or raises ValueError, and follows each link itself",
+    own="safe_path",
+)
 def walk():
     yield from _what_holds_of_a_path_function()
     if LINKS:

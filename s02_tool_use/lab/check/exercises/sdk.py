@@ -9,7 +9,7 @@ from ....dispatch import run_tool
 from ....workspace import workdir
 from ...api.rules import validate
 from ..exercise import Such, exercise
-from .parts import Raised, assistant, call, fact, quiz, user
+from .parts import Raised, assistant, call, fact, is_a_sentence, quiz, string_that, user
 
 
 def _schema(tool):
@@ -43,7 +43,7 @@ def beta_tool():
     means = (1, "What the function *means* is still yours to say")
     handler = (1, "The decorated function carries the handler too")
     truth = (1, "the function has to tell the truth")
-    sentence = Such("a sentence from the docstring", lambda text: len(str(text or "").split()) > 2)
+    sentence = string_that("a sentence from the docstring", is_a_sentence)
     strings = {"path": "string", "pattern": "string"}
     yield fact("it is a tool of the SDK", reads)(True, lambda tool: hasattr(tool, "to_dict") and hasattr(tool, "call"))
     yield fact("its description says what it does", means)(sentence, lambda tool: tool.to_dict().get("description"))
