@@ -485,8 +485,8 @@ WRONG_ANSWERS = {
         (glob_only_names, "folders in the pattern"),
         (glob_root_unresolved, "may be a link"),
         (glob_by_prefix, "dot-dot finds nothing"),
-        (glob_none, "no match"),
-        (glob_says_nothing, "no match"),
+        (glob_none, "without a match"),
+        (glob_says_nothing, "without a match"),
         (glob_with_commas, "sorted"),
         *[
             (text_of(find), sentence)

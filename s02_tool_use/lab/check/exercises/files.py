@@ -183,7 +183,7 @@ def read():
     )
     yield shows("and a line is cut nowhere else", feed)(first_lines, (pages, 1), ("one\u2028still one\ntwo\n", 1))
     yield shows("a limit of 0 does not mean all", cut)(nothing, (short, 0), run=partial(refusing, _reading))
-    yield holds("bytes that are not UTF-8 are no reason to fail", (2, "The file has a name"))(
+    yield holds("bytes that are not UTF-8 are no reason to fail", (2, "The next file has a name"))(
         [(holding("old.txt", "Café Zoë\n".encode("latin-1")), None)],
         string_that("a string with 'Caf' and ' Zo' in it", lambda text: "Caf" in text and " Zo" in text),
         run=_reading,
@@ -300,7 +300,7 @@ def names():
     yield finds("** is any number of folders, none too", deep)(
         ("**/*.py", ["orders.py", "report.py", "tools/old/convert.py"]), ("tools/**/*.py", ["tools/old/convert.py"])
     )
-    yield holds("that nothing matches is said", none)(
+    yield holds("without a match, a sentence says so", none)(
         [("*.rs",)], string_that("a string that says so, such as 'No matches for *.rs'"), run=found
     )
     yield holds("all names come, however many; or it says that it stopped", none)(

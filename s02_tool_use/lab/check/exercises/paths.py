@@ -189,7 +189,7 @@ def glob():
         return gives(sentence, read)(*cases, see=names, run=partial(called, root=root))
 
     wall, through = (4, "`root_dir` is where the search starts, and no wall"), (4, "The pattern climbs")
-    again, still = (4, "Links do one more thing to `**`"), (4, "What it found before")
+    again, still = (4, "Links do one more thing to `**`"), (4, "What it found inside the workspace")
     here, below = ["assam.txt", "ceylon.txt", "notes.txt", "oolong.txt"], ["sub/keemun.txt", "sub/secret.txt"]
 
     def nothing_or(*names):
@@ -199,7 +199,7 @@ def glob():
     nothing = nothing_or()
     yield finds("the names that match, sorted", still)(("*.txt", here), ("ceylon*", ["ceylon.txt"]))
     yield finds("folders in the pattern are in the names", still)(("sub/s*.txt", ["sub/secret.txt"]))
-    yield finds("no match is no name, and said", still)(("*.rs", []))
+    yield finds("without a match, a sentence says so", still)(("*.rs", []))
     yield finds("dot-dot finds nothing outside", wall)(("../*.txt", nothing), ("../work-evil/*", nothing))
     yield finds("an absolute pattern finds nothing outside", through)((OUTSIDE, nothing))
     if LINKS:
