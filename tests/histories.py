@@ -38,7 +38,7 @@ results = st.one_of(
     thing(type="tool_result", tool_use_id=ids, content="RESULT", is_error=True),
     thing(type="tool_result", tool_use_id=ids, content=CANCELLED, is_error=True),
     thing(type="tool_result", tool_use_id=ids, content=st.one_of(st.sampled_from(["", None, 7, {"a": 1}]), inside)),
-    thing(type="tool_result", tool_use_id=ids, is_error=True, content=st.sampled_from(["", []])),
+    thing(type="tool_result", tool_use_id=ids, is_error=True, content=st.one_of(st.just(""), inside)),
 )
 thinkings = st.one_of(
     thing(type="thinking", thinking="hm", signature="sig"),

@@ -178,6 +178,7 @@ THINKING = {"type": "thinking", "thinking": "hm", "signature": "sig"}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 MARKER = {"type": "ephemeral"}
+IMAGE = {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
 SYSTEM = {"role": "system", "content": "Be brief."}
 OPTIONS = {"role": "system", "content": [], "output_config": {"effort": "low"}}
 SOURCE = {"type": "text", "media_type": "text/plain", "data": "d"}
@@ -291,6 +292,11 @@ REPAIRS = [
         [Q, assistant(CALL), user({**RESULT, "content": "", "is_error": True})],
         [Q, assistant(CALL), user({**RESULT, "content": "(no output)", "is_error": True})],
         ["filled the empty error in message 2: (no output)"],
+    ),
+    (
+        [Q, assistant(CALL), user({**RESULT, "content": [text("no"), IMAGE], "is_error": True})],
+        [Q, assistant(CALL), user({**RESULT, "content": [text("no"), IMAGE], "is_error": False})],
+        ["made the error in message 2 a plain result: an error can hold text alone"],
     ),
     (
         [Q, assistant(CALL), user({**RESULT, "content": [{"rows": 3}]})],

@@ -90,7 +90,7 @@ def _with_id(block, name, place, log):
 
 
 def fix_result(block, place, log, unknown):
-    """C6, P12: a result says which call it answers, in text or blocks. It may be empty, unless it is an error."""
+    """C6, C13, P12: a result says which call it answers, in text or blocks. An error is not empty, and text alone."""
     if not isinstance(block.get("is_error"), (bool, type(None))):
         log(f"made the is_error of a result in {place} true or false")
         block["is_error"] = str(block["is_error"]).lower() in ("true", "1")
@@ -103,6 +103,10 @@ def fix_result(block, place, log, unknown):
     if block.get("is_error") and not block.get("content"):
         log(f"filled the empty error in {place}: {NO_OUTPUT}")
         block["content"] = NO_OUTPUT
+    content = block.get("content")
+    if block.get("is_error") and isinstance(content, list) and any(part["type"] != "text" for part in content):
+        log(f"made the error in {place} a plain result: an error can hold text alone")
+        block["is_error"] = False
     return _with_id(block, "tool_use_id", place, log)
 
 

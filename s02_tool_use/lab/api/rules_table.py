@@ -47,6 +47,7 @@ RULES = {
     "U10": Rule("a tool that is forced is offered", _PROBES),
     "U11": Rule("manual thinking is off when a tool is forced", "mastra-ai/mastra#7507"),
     "U12": Rule("a history with tool blocks comes with tools (older API)", "langgenius/dify#17545"),
+    "U13": Rule("a property at the top of an input_schema has a short and plain name", "anthropics/claude-code#79418"),
     # Roles
     "R1": Rule("a message is the user's or the assistant's", "BerriAI/litellm#26324"),
     "R2": Rule("the system prompt is no message", "ianarawjo/ChainForge#271"),
@@ -71,6 +72,7 @@ RULES = {
     "C9": Rule("a cache marker has a type and a ttl, and nothing else", "anthropics/claude-code#25597"),
     "C10": Rule("a picture is what it says it is, and not too large", "anthropics/claude-code#8184"),
     "C12": Rule("no cache marker of 1h after one of 5m", "cnighswonger/claude-code-cache-fix#44"),
+    "C13": Rule("an error holds text alone", "vellum-ai/vellum-assistant#18387"),
     "C11": Rule("since 2026-10-21 no documents from the assistant, no citations from the user", _MIGRATION, False),
     # Calls and results
     "P1": Rule(
@@ -116,6 +118,7 @@ WORDS = {
     "U4": "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).",
     "U5": "input_schema does not support oneOf, allOf, or anyOf at the top level",
     "U6": "For 'object' type, 'additionalProperties' must be explicitly set to false",
+    "U13": "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
     "R1": 'Unexpected role "{}". Allowed roles are "user" or "assistant"',
     "R2": 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
     'not "system" as an input message role.',
@@ -126,6 +129,7 @@ WORDS = {
     "C7": "cache_control cannot be set for empty text blocks",
     "C12": "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are "
     "processed in the following order: `tools`, `system`, `messages`.",
+    "C13": "all content must be type `text` if `is_error` is true",
     "P1": "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
     "P5": "messages.{}.content.{}: unexpected `tool_use_id` found in `tool_result` blocks: {}. "

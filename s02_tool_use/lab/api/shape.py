@@ -7,6 +7,7 @@ must hold. What blocks mean to each other is rules.py, which imports this module
 
 import functools
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -136,7 +137,13 @@ def _has_no_union(schema):
     return not (isinstance(schema, dict) and schema.keys() & {"oneOf", "allOf", "anyOf"})
 
 
-INPUT_SCHEMA = record({"type": needed(one_of("object"))}, others="allow")
+def _has_right_keys(properties):
+    return not isinstance(properties, dict) or all(map(re.compile(PROPERTY_KEY).fullmatch, properties))
+
+
+PROPERTY_KEY = "[a-zA-Z0-9_.-]{1,64}"
+PROPERTIES = given(checked(ANY, "U13", _has_right_keys))  # those at the top: of others no report was seen
+INPUT_SCHEMA = record({"type": needed(one_of("object")), "properties": PROPERTIES}, others="allow")
 INPUT_SCHEMA = checked(INPUT_SCHEMA, "U4", lambda schema: is_json_schema(json.dumps(schema)))
 INPUT_SCHEMA = checked(INPUT_SCHEMA, "U5", _has_no_union, first=True)
 CUSTOM = {
@@ -244,10 +251,16 @@ def _block(kind, **changed):
     return checked(schema, *BLOCK_CHECKS[kind]) if kind in BLOCK_CHECKS else schema
 
 
+def _errs_in_text(result):
+    content = result.get("content")
+    return not (result.get("is_error") and isinstance(content, list)) or {one["type"] for one in content} <= {"text"}
+
+
 def _messages():
     inside = tagged({kind: _block(kind) for kind in sorted(INSIDE_RESULT)}, "C4")
     blocks = {kind: _block(kind) for kind in TYPES.keys() - ONLY_INSIDE_RESULT}
-    blocks["tool_result"] = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
+    result = _block("tool_result", content=given(either(items(inside), TEXT), "C6"))
+    blocks["tool_result"] = checked(result, "C13", _errs_in_text)
     said = {"content": needed(either(items(tagged(blocks, "C4")), TEXT), "R8")}
     directives = items(tagged({kind: blocks[kind] for kind in IN_SYSTEM}, "C4", tag_rule="R3"))
     system = {"content": needed(either(directives, TEXT), "R8"), "output_config": optional(), "clear_at": optional()}

@@ -295,6 +295,14 @@ REFUSED = [
         custom(strict=True),
         "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ),
+    *(
+        (
+            "U13",
+            schema(properties={"path": {}, key: {}}),
+            "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+        )
+        for key in ("", "a b", "$top", "filter[id]", "größe", "a\n", "a" * 65)
+    ),
     ("U7", ask(tools={}), "tools: Input should be a valid array"),
     ("U7", ask(tools=["bash"]), "tools.0: Input should be an object"),
     ("U7", custom(strict="yes"), "tools.0.custom.strict: Input should be a valid boolean"),
@@ -436,6 +444,11 @@ REFUSED = [
         "C6",
         talk("Hi.", [CALL], [{**RESULT, "content": "", "is_error": True}]),
         "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true",
+    ),
+    (
+        "C13",
+        talk("Hi.", [CALL], [{**RESULT, "content": [text("no"), image(png(1, 1))], "is_error": True}]),
+        "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true",
     ),
     (
         "C7",
@@ -729,6 +742,13 @@ def test_an_unknown_type_of_tool_is_named_beside_the_known_ones():
 
 
 ACCEPTED = [
+    (schema(properties={key: {} for key in ("a", "A.b-c_9", "a" * 64)}), FIRST_PARTY),
+    (
+        schema(properties={"a": {"type": "object", "properties": {"of any name": {}}}}),
+        FIRST_PARTY,
+    ),  # seen at the top alone
+    (talk("Hi.", [CALL], [{**RESULT, "content": [text("no"), text("more")], "is_error": True}]), FIRST_PARTY),
+    (talk("Hi.", [CALL], [{**RESULT, "content": [image(png(1, 1))], "is_error": False}]), FIRST_PARTY),
     (ask(), FIRST_PARTY),
     (ask(model="new"), Profile(models=("new",))),
     *((ask(), Profile(version=version)) for version in ("2023-01-01", "2023-06-01")),
