@@ -52,13 +52,27 @@ def count_tokens(value: Any) -> int:
 
 def input_tokens(request: dict) -> int:
     """The tokens of everything that a model would read: system, tools and messages."""
-    request = {**request, "tools": _read_at_once(request)}
+    request = {**request, "tools": loaded_tools(request)}
     return sum(count_tokens(request[key]) for key in ("system", "tools", "messages") if request.get(key))
 
 
-def _read_at_once(request):
-    """The tools without those that wait until a search finds them."""
-    return [tool for tool in request.get("tools") or [] if not tool.get("defer_loading")]
+def loaded_tools(request: dict) -> list:
+    """The tools without those that wait (`defer_loading`) until a result in the list refers to them."""
+    tools = request.get("tools") or []
+    if not any(tool.get("defer_loading") for tool in tools):
+        return tools
+    found = set(_references(request["messages"]))
+    return [tool for tool in tools if not tool.get("defer_loading") or tool.get("name") in found]
+
+
+def _references(value):
+    """The names in all tool_reference blocks, however deep they lie."""
+    if isinstance(value, dict):
+        if value.get("type") == "tool_reference":
+            yield value.get("tool_name")
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _references(part)
 
 
 # The cache, as https://platform.claude.com/docs/en/build-with-claude/prompt-caching and the pages beside it tell it
@@ -74,7 +88,9 @@ def cache_usage(request: dict, known: set[str]) -> dict:
     what comes before a marker, in this order: tools, system, messages. Left out: the real cache forgets an entry after
     its ttl, and it holds one only when the reply to the request has begun.
     """
-    tools, system = _read_at_once(request), _parts("system", request.get("system") or [])
+    waiting = {tool["name"]: tool for tool in request.get("tools") or [] if tool.get("defer_loading")}
+    tools = [tool for tool in request.get("tools") or [] if not tool.get("defer_loading")]
+    system = _parts("system", request.get("system") or [])
     parts = [("tools", tool) for tool in tools] + system
     settings = {len(tools): _system_settings(request), len(parts): _message_settings(request)}
     parts += [part for message in request["messages"] for part in _parts(message["role"], message["content"])]
@@ -88,7 +104,9 @@ def cache_usage(request: dict, known: set[str]) -> dict:
         plain = {key: value for key, value in block.items() if key != "cache_control"}
         text = json.dumps(plain, sort_keys=True, ensure_ascii=False)
         digest.update(f"{settings.get(n, '')}{place} {text}".encode())
-        tokens = min(tokens + count_tokens(part if isinstance(part, str) else text), total)
+        came = [waiting.pop(name) for name in _references(part) if name in waiting]  # they stand where they were found
+        tokens += sum(map(count_tokens, came)) + count_tokens(part if isinstance(part, str) else text)
+        tokens = min(tokens, total)
         prefixes.append((digest.hexdigest(), tokens))
 
     marked = [n for n in range(len(prefixes)) if markers.get(n) and prefixes[n][1] >= CACHED_FROM]

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..api.wire import loaded_tools
 from .prompt import Clause
 from .values import Values, kind_of
 
@@ -106,12 +107,12 @@ def output(result: str) -> str:
 
 
 class Toolbox:
-    """The tools that a request offers and its tool_choice allows: `tools`, name -> tool."""
+    """The tools that a request offers, those that wait to be found aside, and its tool_choice allows: name -> tool."""
 
     def __init__(self, request: dict[str, Any]):
         choice = request.get("tool_choice") or {}
         self.tools: dict[str, dict[str, Any]] = {}
-        for tool in request.get("tools") or []:
+        for tool in loaded_tools(request):
             known = (parts for kind, parts in BUILT_IN.items() if str(tool.get("type")).startswith(kind))
             schema = tool.get("input_schema") or next(({"properties": parts} for parts in known), None)
             if schema is not None and choice.get("type") != "none" and choice.get("name") in (None, tool["name"]):

@@ -298,9 +298,32 @@ def test_a_change_breaks_the_cache_from_its_place_on(change, kept):
     assert cached(before | change, known)[0] == sizes[kept]
 
 
+FOUND = {
+    "type": "tool_search_tool_result",
+    "tool_use_id": "srvtoolu_01",
+    "content": {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "sh"}],
+    },
+}
+FOUND_HERE = {"type": "tool_result", "tool_use_id": "toolu_01", "content": FOUND["content"]["tool_references"]}
+
+
 def test_a_tool_that_waits_for_a_search_is_not_read_and_not_counted():
     waiting = {**TOOL, "name": "sh", "defer_loading": True}
     assert wire.input_tokens(ASKED | {"tools": [TOOL, waiting]}) == wire.input_tokens(ASKED | {"tools": [TOOL]})
+
+
+@pytest.mark.parametrize("block", [FOUND, FOUND_HERE], ids=["by the API", "by a tool of one's own"])
+def test_a_tool_that_was_found_is_counted_where_it_was_found_behind_the_cached_prefix(block):
+    waiting = {**TOOL, "name": "sh", "defer_loading": True}
+    tools, known = {"tools": [{**TOOL, "cache_control": MARKER}, waiting]}, set()
+    _, written, _ = cached(asks(MORE, **tools), known)
+    found = asks(block, MORE, **tools)
+    assert wire.input_tokens(ASKED | found) > wire.input_tokens(ASKED | asks(block, MORE, tools=[TOOL])) + 1000
+    assert cached(found, known) == (written, 0, 0)
+    _, all_of_it, _ = cached({**found, "cache_control": MARKER}, known)
+    assert 0 <= wire.input_tokens(ASKED | found) - written - all_of_it < 30  # the braces around the parts
 
 
 # Tokens and cuts

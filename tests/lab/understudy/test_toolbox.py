@@ -6,6 +6,7 @@ import pytest
 from talk import BASH, Talk, tool
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS
+from s02_tool_use.lab.understudy import Understudy
 
 
 def test_a_tool_of_the_learner_s_is_used_for_what_its_name_says(sample):
@@ -15,6 +16,20 @@ def test_a_tool_of_the_learner_s_is_used_for_what_its_name_says(sample):
     assert talk.say("Count the words of README.md") == "README.md has 75 words."
     assert talk.say("How many words are in README.md?") == "README.md has 75 words."
     assert talk.calls == [("count_words", {"path": "README.md"})]
+
+
+def test_a_tool_that_waits_for_a_search_is_not_called_until_it_is_found(sample):
+    waiting = {**tool("count_words", "Count the words of a text file."), "defer_loading": True}
+    find = tool("find_tools", "Find a tool.", required=("words",))
+    asked = {"role": "user", "content": "Count the words of README.md"}
+    request = {"model": "m", "max_tokens": 100, "tools": [find, waiting], "messages": [asked]}
+    assert "count_words" not in str(Understudy().reply(request)["content"])
+    search = {"type": "tool_use", "id": "toolu_01", "name": "find_tools", "input": {"words": "count"}}
+    found = [{"type": "tool_reference", "tool_name": "count_words"}]
+    result = {"type": "tool_result", "tool_use_id": "toolu_01", "content": found}
+    said = [{"role": "assistant", "content": [search]}, {"role": "user", "content": [result]}]
+    reply = Understudy().reply({**request, "messages": [asked, *said, asked]})
+    assert [block["name"] for block in reply["content"] if block["type"] == "tool_use"] == ["count_words"]
 
 
 def test_its_optional_argument_is_filled_from_the_prompt(sample):
