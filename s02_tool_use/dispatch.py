@@ -90,9 +90,10 @@ def run_tool(
 ) -> dict:
     """The tool_result for a tool_use block, an SDK object or a dict. A fault is a result with is_error.
 
-    Four steps: look up the tool, judge the arguments, call, turn what came back into content. `tools` is
-    what the model was offered: schema dicts, whose functions `handlers` has by their names, and functions
-    and SDK tools, which bring their own. Only what is no Exception passes through: Ctrl-C, Stop, SystemExit.
+    Four steps: look up the tool, judge the arguments, call, turn what came back into content.
+    `tools` is what the model was offered: schema dicts, whose functions `handlers` has by their
+    names, and functions and SDK tools, which bring their own. Only what is no Exception passes
+    through: Ctrl-C, Stop, SystemExit.
     """
     if isinstance(block, dict):
         call, name, given = block.get("id"), block.get("name"), block.get("input")

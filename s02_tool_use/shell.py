@@ -26,9 +26,9 @@ ALL_ENDED = "everything it had started was ended"
 def run_bash(command: str, timeout: float = 120) -> str:
     """Run `command` in bash, in the workspace; returns what it said and how it ended.
 
-    stdout and stderr come in their order. After `timeout` seconds it is stopped, and what it said so far
-    is returned. Everything that it started has ended when this returns. Each call is a new shell: `cd` and
-    variables do not last.
+    stdout and stderr come in their order. After `timeout` seconds it is stopped, and what it said
+    so far is returned. Everything that it started has ended when this returns. Each call is a new
+    shell: `cd` and variables do not last.
     """
     _refuse_senseless(command)
     bash, notes = _bash()
