@@ -88,17 +88,21 @@ def cache_usage(request: dict, known: set[str]) -> dict:
     what comes before a marker, in this order: tools, system, messages. Left out: the real cache forgets an entry after
     its ttl, and it holds one only when the reply to the request has begun.
     """
-    waiting = {tool["name"]: tool for tool in request.get("tools") or [] if tool.get("defer_loading")}
+    waiting = {tool.get("name"): tool for tool in request.get("tools") or [] if tool.get("defer_loading")}
     tools = [tool for tool in request.get("tools") or [] if not tool.get("defer_loading")]
     system = _parts("system", request.get("system") or [])
     parts = [("tools", tool) for tool in tools] + system
-    settings = {len(tools): _system_settings(request), len(parts): _message_settings(request)}
+    first = len(parts)  # of what stands in messages
     parts += [part for message in request["messages"] for part in _parts(message["role"], message["content"])]
     markers = {n: part.get("cache_control") for n, (_, part) in enumerate(parts) if isinstance(part, dict)}
     markers[len(parts) - 1] = markers.get(len(parts) - 1) or request.get("cache_control")
 
     total, tokens, prefixes, digest = input_tokens(request), 0, [], hashlib.sha256(request["model"].encode())
-    for n in range(max((n for n, marker in markers.items() if marker), default=-1) + 1):
+    last = max((n for n, marker in markers.items() if marker), default=-1)
+    settings = {len(tools): _system_settings(request)}
+    if last >= first:
+        settings[first] = settings.get(first, "") + _message_settings(request)
+    for n in range(last + 1):
         place, part = parts[n]
         block = {"type": "text", "text": part} if isinstance(part, str) else part
         plain = {key: value for key, value in block.items() if key != "cache_control"}

@@ -309,6 +309,12 @@ FOUND = {
 FOUND_HERE = {"type": "tool_result", "tool_use_id": "toolu_01", "content": FOUND["content"]["tool_references"]}
 
 
+def test_a_new_form_breaks_the_cache_of_a_request_without_system_too():
+    known, marked = set(), asks({**LONG, "cache_control": MARKER})
+    _, written, _ = cached(marked, known)
+    assert cached(marked | {"output_config": {"format": FORM}}, known) == (0, written, 0)
+
+
 def test_a_tool_that_waits_for_a_search_is_not_read_and_not_counted():
     waiting = {**TOOL, "name": "sh", "defer_loading": True}
     assert wire.input_tokens(ASKED | {"tools": [TOOL, waiting]}) == wire.input_tokens(ASKED | {"tools": [TOOL]})
