@@ -255,6 +255,8 @@ class _Trial:
             # In time as well: what came back may be a list without an end.
             looked = trial.call(_compared, prop, case, outcome, deadline=self.exercise.deadline)
             value, same, seen = looked.value if looked.value else (outcome.value, False, False)
+            if looked.late:
+                self.late, outcome.late = True, looked.late
             if not same and not self.is_function and (value is None or value is ...):
                 return Line(prop.sentence, NOT_YET)  # one of several answers is still open
             if not same:
@@ -382,7 +384,7 @@ def results_in(value, depth=4):
         if value.get("type") == "tool_result":
             yield value
         value = value.get("content")
-    if isinstance(value, (list, tuple)) and depth:
+    if type(value) in (list, tuple) and depth:  # no class of the learner's: it may have no end
         for item in value:
             yield from results_in(item, depth - 1)
 
@@ -538,9 +540,10 @@ def is_unfilled(value):
 
 
 def _has_dots(value):
-    if isinstance(value, dict):
+    if type(value) is dict:
         value = list(value.values())
-    return any(map(_has_dots, value)) if isinstance(value, (list, tuple)) else value is ...
+    # No class of the learner's: it may have no end.
+    return any(map(_has_dots, value)) if type(value) in (list, tuple) else value is ...
 
 
 def shown(value, limit=400):

@@ -23,7 +23,7 @@ from ... import workspace
 from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
-CPU_SECONDS = 1.0  # of which this much may be spent computing; an exercise with a long deadline gives a fifth of it
+CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives a fifth of it
 GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
 PREFIX = "check-"  # of the temporary folder, whose path no output may show

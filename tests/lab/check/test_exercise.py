@@ -257,6 +257,18 @@ def test_what_another_call_gave_is_not_shown_as_the_learners():
     assert dict(line.details)["yours"].startswith("KeyError")
 
 
+def test_a_list_without_an_end_is_stopped_as_a_loop_is():
+    class Endless(list):
+        def __iter__(self):
+            while True:
+                yield 1
+
+    properties = [Property("length", READ, [()], 3, see=lambda result: len([*result])), Property("b", READ, [()], 1)]
+    verdict = Exercise("x", "f()", properties, deadline=0.1)(lambda: Endless())
+    assert verdicts(verdict) == [WRONG, NOT_TRIED]
+    assert "no answer after" in repr(verdict)
+
+
 def test_a_method_that_changes_a_list_and_gives_none_is_named():
     def appends(n):
         doubles = []
