@@ -23,7 +23,7 @@ from ... import workspace
 from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
-CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives a fifth of it
+CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives an eighth
 GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
@@ -85,7 +85,7 @@ def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:
     """Wait until the job ends, or Ctrl-C is pressed: "", or why it must be stopped."""
     end, full, start = time.monotonic() + seconds, _memory() + MEMORY_BYTES, time.process_time()
     # Before its first use the SDK has to be imported, which takes a second or two.
-    most = min(seconds, max(CPU_SECONDS, seconds / 5)) if "anthropic" in sys.modules else seconds
+    most = min(seconds, max(CPU_SECONDS, seconds / 8)) if "anthropic" in sys.modules else seconds
     while not job.wait(STEP_SECONDS) and not pressed():
         if time.process_time() - start > most:
             return f"no answer after {_seconds(most)}"
