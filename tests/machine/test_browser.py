@@ -269,7 +269,7 @@ WORK = {
         "Space",
         "after The API: messages.1:",
     ),
-    "06_agent_loop": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
+    "06_agent_loop": ("now-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
     "07_look_inside": ("s1-stepper", "Forward ▶", "", "Space", "request built"),
     "11_playground": ("s5-chat", PROMPT, "What is in README.md?", "Enter", "README.md has 16 lines"),
 }
