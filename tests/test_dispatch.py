@@ -1,8 +1,10 @@
 """run_tool answers every call with one well-formed result, and TOOLS says what the functions take."""
 
+import builtins
 import dataclasses
 import inspect
 import json
+import sys
 
 import pytest
 from anthropic.types import ToolUseBlock
@@ -169,6 +171,39 @@ def test_whatever_a_handler_raises_becomes_a_result(error):
     result = call("f", {}, handlers={"f": broken})
     check_well_formed(result)
     assert type(error).__name__ in result["content"] or isinstance(error, OSError)
+
+
+since_3_11 = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no groups and no notes")
+
+
+@since_3_11
+def test_the_notes_of_an_error_stand_behind_its_message():
+    def noted():
+        error = ValueError("no such row")
+        error.add_note("Rows begin at 1.")
+        raise error
+
+    assert fault("f", {}, handlers={"f": noted}) == "f failed: ValueError: no such row\nRows begin at 1."
+
+
+@since_3_11
+def test_a_group_of_errors_tells_each_of_them():
+    group = builtins.ExceptionGroup
+
+    def both():
+        raise group("unhandled", [ValueError("a"), group("inner", [KeyError("b")])])
+
+    said = fault("f", {}, handlers={"f": both})
+    assert said.startswith(
+        "f failed: ExceptionGroup: unhandled (2 sub-exceptions): ValueError: a; ExceptionGroup: inner"
+    )
+    assert said.endswith(": KeyError: 'b'")
+
+
+def test_a_syntax_error_is_told_without_its_place_in_a_file():
+    assert (
+        fault("f", {}, handlers={"f": lambda: compile("1 +", "x", "eval")}) == "f failed: SyntaxError: invalid syntax"
+    )
 
 
 def test_a_tool_error_is_told_in_its_own_words():

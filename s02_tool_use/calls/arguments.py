@@ -69,13 +69,13 @@ def _thoroughly(name, given, schema, needed, takes_more):
     if not isinstance(given, dict):
         faults.append(f"input must be an object, not {kind_of(given)}")
         given = {}
-    if not isinstance(schema, dict):
-        raise ToolError(f"the input_schema of {name} must be an object, not {kind_of(schema)}")
-    properties = schema.get("properties")
-    judge, known = Judge(schema, name), properties if isinstance(properties, dict) else {}
+    if not isinstance(schema, dict) or not isinstance(schema.get("properties", {}), dict):
+        raise ToolError(f"the input_schema of {name} can't be used: it and its properties must be objects")
+    offers = "properties" in schema or schema.get("additionalProperties") is False  # perhaps nothing
+    judge, known = Judge(schema, name), schema.get("properties", {})
     listed = schema.get("required", ())
     unknown = []
-    if known and not schema.get("additionalProperties") and "patternProperties" not in schema:
+    if offers and not schema.get("additionalProperties") and "patternProperties" not in schema:
         unknown = [f"there is no argument {key!r}" for key in given if key not in known]
         given = {key: value for key, value in given.items() if key in known}
     optional = {key for key, need in needed.items() if not need and key not in known}
@@ -97,9 +97,10 @@ def _thoroughly(name, given, schema, needed, takes_more):
     for key, need in needed.items():
         if need and key not in given and key not in listed:
             hidden = f"the handler of {name} needs {key}, which its schema does not offer"
-            faults.append(hidden if known and key not in known else f"{key} is missing")
+            faults.append(hidden if offers and key not in known else f"{key} is missing")
     if faults:
-        raise wrong_arguments(name, faults, judge.form() if known else _form_by_signature(needed))
+        form = judge.form() if known or takes_more and not needed else _form_by_signature(needed)
+        raise wrong_arguments(name, faults, form)
     return given
 
 
@@ -114,6 +115,7 @@ def _is_plain(schema):
         schema.keys() <= _PLAIN_OBJECT
         and isinstance(schema.get("additionalProperties", False), bool)
         and isinstance(parts, dict)
+        and isinstance(schema.get("required", []), list)
         and all(isinstance(part, dict) and part.keys() <= _PLAIN for part in parts.values())
         and all(isinstance(part.get("type", ""), str) for part in parts.values())
     )

@@ -69,7 +69,7 @@ def _plain(part, place):
     if isinstance(part, str):
         return {"type": "text", "text": str.__str__(part)}
     if not is_block(part):
-        shown = f"a {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is no block"
+        shown = f"of type {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is no block"
         raise ToolError(
             f"The tool returned blocks, but {place} is {shown}: return blocks and strings alone. {_AS_DATA}"
         )

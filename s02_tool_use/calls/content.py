@@ -88,6 +88,8 @@ class _Data:
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         elif hasattr(value, "model_dump") and not isinstance(value, type):
             value = value.model_dump(mode="json")
+        elif callable(getattr(type(value), "tolist", None)):  # numbers and arrays of numpy, pandas and the like
+            return self.plain(value.tolist(), place)
         if isinstance(value, Mapping):
             return {self._key(key, place): self.plain(item, f"{place}[{key!r}]"[:200]) for key, item in value.items()}
         if isinstance(value, _LISTS):

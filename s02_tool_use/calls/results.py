@@ -1,6 +1,7 @@
 """What a call comes to: a string that can be sent, or a ToolError that says what to do instead."""
 
 import traceback
+from itertools import dropwhile
 from typing import Any
 
 from .secrets import cut
@@ -12,6 +13,9 @@ NOTHING = "(no output)"
 
 class ToolError(ValueError):
     """The one way in which a tool says no. The text is for the model: what is wrong, and what to do instead."""
+
+    def _render_traceback_(self) -> list[str]:  # IPython asks for it: below a cell stands the sentence alone
+        return [f"{type(self).__name__}: {self}"]
 
 
 def sendable(value: object) -> str:
@@ -48,4 +52,13 @@ def whole(value: Any) -> Any:
 
 def failed(name: object, error: Exception) -> str:
     """What is said of a handler that raised something else than ToolError: which, and why."""
-    return f"{name} failed: {traceback.format_exception_only(type(error), error)[-1].strip()}"
+    return f"{name} failed: {_said_by(error)}"
+
+
+def _said_by(error, depth=0):
+    """Its type, message and notes, as Python writes them, and those of the errors that a group of them holds."""
+    lines = traceback.format_exception_only(type(error), error)
+    said = "".join(dropwhile(lambda line: line.startswith(" "), lines)).strip()  # of a SyntaxError, without its place
+    held = getattr(error, "exceptions", ()) if depth < 5 else ()  # of an ExceptionGroup, which Python 3.10 lacks
+    inner = [_said_by(one, depth + 1) for one in held[:5] if isinstance(one, Exception)] if type(held) is tuple else []
+    return f"{said}: {'; '.join(inner)}" if inner else said

@@ -208,7 +208,10 @@ class Judge:
 
     def faults(self, value: Any) -> list[str]:
         """A sentence for each thing that is wrong with `value`, in the order of its parts."""
-        return self._judging(lambda validator: list(dict.fromkeys(_sentences(validator.iter_errors(value)))))
+        found = self._judging(lambda validator: list(dict.fromkeys(_sentences(validator.iter_errors(value)))))
+        if found:  # perhaps it is the schema that is wrong
+            self._judging(lambda validator: validator.check_schema(self.schema))
+        return found
 
     def _judging(self, ask):
         if self._validator is None:
@@ -220,8 +223,16 @@ class Judge:
         except RecursionError:
             raise ToolError("input is nested too deeply") from None
         except Exception as error:
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise ToolError(f"the input_schema of {self.name} can't be used: {_short(said, 200)}") from None
+            raise self._unusable(error) from None
+
+    def _unusable(self, error):
+        try:  # what JSON Schema says of a schema is better than what came of it
+            self._validator.check_schema(self.schema)
+        except Exception as fault:
+            error = fault
+        said = getattr(error, "message", "") or str(error) or type(error).__name__
+        place = f"{path_of(error.absolute_path)}: " if getattr(error, "absolute_path", ()) else ""
+        return ToolError(f"the input_schema of {self.name} can't be used: {place}{_short(said.splitlines()[0], 200)}")
 
     # ---- what is right
 
@@ -234,8 +245,7 @@ class Judge:
         schema = self.resolved(schema)
         if not isinstance(schema, dict) or depth > 5:
             return "any"
-        if "allOf" in schema and len(schema["allOf"]) == 1:
-            return self._form(schema["allOf"][0], depth)
+        schema = self._merged(schema, depth)
         if isinstance(schema.get("enum"), list):
             return " or ".join(_value(value) for value in schema["enum"][:20])
         if "const" in schema:
@@ -247,6 +257,18 @@ class Judge:
         forms = [self._of_kind(kind, schema, depth) for kind in (kinds if isinstance(kinds, list) else [kinds])]
         return " or ".join(forms)
 
+    def _merged(self, schema, depth):
+        """The schema with its allOf put together, as far as a form shows it."""
+        whole = {key: value for key, value in schema.items() if key != "allOf"}
+        for part in map(self.resolved, schema.get("allOf", ()) if depth <= 5 else ()):
+            for key, value in (self._merged(part, depth + 1) if isinstance(part, dict) else {}).items():
+                here = whole.setdefault(key, value)
+                if key == "properties":
+                    whole[key] = {**value, **here}
+                elif key == "required":
+                    whole[key] = [*value, *here]
+        return whole
+
     def _of_kind(self, kind, schema, depth):
         if kind == "object" and isinstance(schema.get("properties"), dict):
             needed = schema.get("required", ())
@@ -255,8 +277,15 @@ class Judge:
                 for key, part in schema["properties"].items()
             )
             return f"{{{', '.join(fields)}}}"
-        if kind == "array" and isinstance(schema.get("items"), dict):
-            return f"[{self._form(schema['items'], depth + 1)}, ...]"
+        others = schema.get("additionalProperties")
+        if kind == "object" and isinstance(others, dict):
+            return f"{{any name: {self._form(others, depth + 1)}, ...}}"
+        first, rest = schema.get("prefixItems", []), schema.get("items")
+        if kind == "array" and (first or isinstance(rest, dict)):
+            items = [self._form(item, depth + 1) for item in first]
+            return f"[{', '.join(items + [f'{self._form(rest, depth + 1)}, ...'] * isinstance(rest, dict))}]"
+        if kind == "string" and isinstance(schema.get("format"), str):
+            return f"string ({schema['format']})"
         signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
         bounds = [f"{sign} {schema[key]}" for key, sign in signs.items() if key in schema]
         return " ".join([str(kind), *bounds]) if kind in ("integer", "number") else str(kind)
@@ -348,7 +377,8 @@ def said_of(error: Any, given: Any = None) -> Iterator[str]:
         if fault["type"] == "json_invalid":
             yield "a string holds a lone surrogate, or a number is too long to be read; send whole characters"
         else:
-            yield f"{path_of(place)}: {_short(fault['msg'], 300)}"
+            said = fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+            yield f"{path_of(place)}: {_short(said, 300)}"
 
 
 def _value(value):

@@ -76,6 +76,8 @@ def _of_the_sdk(thing):
 def looked_up(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> tuple[Any, Any]:
     """(what was offered under this name: a dict, a Tool or None; the function that does it, or None)."""
     tool = handler = None
+    if type(tools) is not list and (isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable)):
+        raise ToolError(no_list(tools))
     if isinstance(name, str):
         for offered in tools:
             if type(offered) is dict:
@@ -111,10 +113,14 @@ def twice(name: str) -> str:
     return f"Two tools have the name {name!r}: leave one out, or give one another name."
 
 
+def no_list(tools: Any) -> str:
+    return f"tools must be a list, not {type(tools).__name__}: {KINDS}."
+
+
 def schemas_of(tools: Sequence[Any]) -> list[dict]:
     """The plain dicts that a request offers for these tools. ToolError: two have one name, or one cannot be a tool."""
     if not isinstance(tools, (list, tuple)):
-        raise ToolError(f"tools must be a list, not {type(tools).__name__}: {KINDS}.")
+        raise ToolError(no_list(tools))
     schemas, names = [], set()
     for tool in tools:
         if type(tool) is dict:

@@ -13,6 +13,8 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
 
+from .results import ToolError
+
 MOST_ITEMS = 10_000  # of a generator: an endless one ends there
 MOST_CHARACTERS = 1_000_000  # in what it yields
 BEAT_SECONDS = 0.1  # how often a loop that waits looks whether it should stop
@@ -26,7 +28,11 @@ class Cut(list):
 def settled(value: Any) -> Any:
     """`value` when it is there: awaited if it is an awaitable, a list if it is a generator or another iterator."""
     for _ in range(10):  # an awaitable may give another one, or a generator
-        if inspect.isawaitable(value):
+        if isinstance(value, asyncio.Future):  # of a loop that stands still meanwhile
+            if not value.done():
+                raise ToolError("The tool returned a task of a loop that waits for it: return the coroutine itself.")
+            value = value.result()
+        elif inspect.isawaitable(value):
             value = _in_a_loop(_awaited(value))
         elif isinstance(value, AsyncIterator):
             value = _in_a_loop(_collected(value))
@@ -37,13 +43,20 @@ def settled(value: Any) -> Any:
     return value
 
 
+class _Items(list):
+    size = 0
+
+    def are_enough_with(self, item):
+        self.append(item)
+        self.size += len(item) if isinstance(item, (str, bytes)) else 1
+        return len(self) >= MOST_ITEMS or self.size >= MOST_CHARACTERS
+
+
 def _first(iterator):
-    items, size = [], 0
+    items = _Items()
     try:
         for item in iterator:
-            items.append(item)
-            size += len(item) if isinstance(item, (str, bytes)) else 1
-            if len(items) >= MOST_ITEMS or size >= MOST_CHARACTERS:
+            if items.are_enough_with(item):
                 return Cut(items)
         return items
     finally:
@@ -51,12 +64,10 @@ def _first(iterator):
 
 
 async def _collected(iterator):
-    items, size = [], 0
+    items = _Items()
     try:
         async for item in iterator:
-            items.append(item)
-            size += len(item) if isinstance(item, (str, bytes)) else 1
-            if len(items) >= MOST_ITEMS or size >= MOST_CHARACTERS:
+            if items.are_enough_with(item):
                 return Cut(items)
         return items
     finally:

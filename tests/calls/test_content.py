@@ -1,5 +1,6 @@
 """What a handler returns is sent: strings, blocks, data as JSON; what cannot be sent is named by its type."""
 
+import array
 import base64
 import collections
 import dataclasses
@@ -100,6 +101,16 @@ class Box:
 Pair = collections.namedtuple("Pair", "a b")
 
 
+class Numpy:
+    """A number or an array of numpy, as far as it matters here."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
 @pytest.mark.parametrize(
     ("value", "sent"),
     [
@@ -142,6 +153,9 @@ Pair = collections.namedtuple("Pair", "a b")
          '{"1": "a", "null": "b", "3": "c", "(1, 2)": "d", "red": "e"}'),
         ({"\ud800": "\ud800"}, '{"\\ud800": "\\ud800"}'),
         ("half \ud83d", "half \\ud83d"),
+        (array.array("i", [1, 2]), "[1, 2]"),
+        (Numpy(3), "3"),
+        ({"mean": Numpy(2.5), "rows": Numpy([[1], [2]])}, '{"mean": 2.5, "rows": [[1], [2]]}'),
     ],
 )  # fmt: skip
 def test_data_becomes_json_and_a_string_stays_one(value, sent):
@@ -326,7 +340,8 @@ def test_a_block_that_is_wrong_is_an_error_that_says_which_field(block, said):
 
 @pytest.mark.parametrize("other", [3, {"a": 1}, None, [text()], b"x", Plain()], ids=lambda value: type(value).__name__)
 def test_what_is_no_block_beside_one_is_named_by_its_place(other):
-    assert "The tool returned blocks, but block 1 is a" in fault([text(), other])
+    said = "a dict that is no block" if isinstance(other, dict) else f"of type {type(other).__name__}"
+    assert f"The tool returned blocks, but block 1 is {said}: return blocks" in fault([text(), other])
 
 
 def test_a_text_without_words_is_left_out_since_the_api_takes_none():

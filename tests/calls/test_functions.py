@@ -465,7 +465,7 @@ def test_what_only_pydantic_can_judge_is_told_with_its_place():
     f.__annotations__["evens"] = list[Even]
     assert call(f, day="2026-01-02", evens=[])["content"] == "2026-01-02"
     assert "day: Input should be a valid date" in told(f, day="soon", evens=[])
-    assert "evens[1].n: Value error, must be even" in told(f, day="2026-01-02", evens=[{"n": 2}, {"n": 3}])
+    assert "evens[1].n: must be even" in told(f, day="2026-01-02", evens=[{"n": 2}, {"n": 3}])
 
 
 def test_a_lone_surrogate_is_told():

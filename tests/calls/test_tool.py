@@ -85,6 +85,18 @@ def test_what_is_no_list_is_refused(tools):
         schemas_of(tools)
 
 
+@pytest.mark.parametrize("tools", ["add", add, 3, None, ECHO, int])
+def test_a_call_with_what_is_no_list_is_told_the_same(tools):
+    assert run("add", tools, a=1, b=2).startswith(f"tools must be a list, not {type(tools).__name__}: give a dict like")
+
+
+def test_below_a_cell_a_tool_error_is_one_sentence():
+    with pytest.raises(ToolError) as caught:
+        schemas_of([int])
+    (line,) = caught.value._render_traceback_()
+    assert line.startswith("ToolError: This cannot be a tool, since it is the class int: ")
+
+
 def test_the_content_of_the_sdks_tool_error_is_kept_as_far_as_an_error_may_hold_it():
     @beta_tool
     def fails(how: str) -> str:

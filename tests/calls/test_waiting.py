@@ -103,7 +103,16 @@ def test_a_future_of_another_loop_is_a_fault_and_does_not_hang():
 
     result = asyncio.run(main())
     assert result["is_error"] is True
-    assert "loop" in result["content"]
+    assert result["content"] == ("The tool returned a task of a loop that waits for it: return the coroutine itself.")
+
+
+def test_a_future_that_is_there_gives_its_value():
+    async def main():
+        future = asyncio.get_running_loop().create_future()
+        future.set_result({"a": 1})
+        return call(lambda: future)
+
+    assert asyncio.run(main())["content"] == '{"a": 1}'
 
 
 @pytest.mark.parametrize("where", [directly, in_a_loop])

@@ -5,13 +5,13 @@ A Python thread cannot be ended from outside. What can be done is to raise an ex
 
 import contextlib
 import contextvars
-import ctypes
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...calls.waiting import interrupt
 from ...workspace import within
 from ..client.faults import Stopped
 
@@ -134,9 +134,3 @@ def ctrl_c_kept() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
     if came and not heard:
         raise KeyboardInterrupt
-
-
-def interrupt(thread: threading.Thread, exception: type[BaseException] = KeyboardInterrupt) -> None:
-    """Raise `exception` in a thread, at its next line of Python. What waits outside Python wakes up first."""
-    if thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(exception))
