@@ -2,6 +2,7 @@
 
 import ast
 import glob
+import importlib
 import inspect
 import json
 import re
@@ -141,6 +142,22 @@ def test_every_public_name_exists_is_sorted_and_has_a_docstring():
     for name in s02_tool_use.__all__:
         value = getattr(s02_tool_use, name)
         assert inspect.getdoc(value) if callable(value) else value, name
+
+
+DOORS = [
+    "",
+    *(".".join(("", *path.parent.relative_to(PACKAGE).parts)) for path in sorted(PACKAGE.rglob("*/__init__.py"))),
+]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=[door or "the package" for door in DOORS])
+def test_no_name_at_a_door_is_that_of_a_module_behind_it(door):
+    """Importing the module would put it in the place of what has its name."""
+    package = importlib.import_module(f"s02_tool_use{door}")
+    themselves = [name for name, names in getattr(package, "_HOMES", {}).items() if not names]  # used as modules
+    names = set(getattr(package, "__all__", [])) - set(themselves)
+    behind = {path.stem for path in Path(package.__file__).parent.iterdir()}
+    assert [name for name in names if name in behind] == []
 
 
 def test_an_unknown_public_name_is_an_attribute_error():

@@ -5,7 +5,7 @@ from ... import lazily
 _HOMES = {
     "bill": ["cost"],
     "messages": ["show_diff", "show_messages"],
-    "score": ["score"],
+    "board": ["score"],
     "source": ["show_source"],
     "table": ["show_table"],
     "wire": ["show_wire"],

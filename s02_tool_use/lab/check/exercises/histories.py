@@ -7,7 +7,7 @@ import operator
 
 from ...client.replies import sdk_blocks
 from ...conversation import api_says, calls, histories
-from ...show.score import kind_of, verdict
+from ...show.board import kind_of, verdict
 from ..exercise import Property, Such, exercise
 from .parts import assistant, call, each, holds, result, rows_of, text, untouched, user
 

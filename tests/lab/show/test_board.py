@@ -9,7 +9,7 @@ import pytest
 from s02_tool_use import blocks_of, normalize_messages
 from s02_tool_use.history.turns import merge_neighbours
 from s02_tool_use.lab import histories, score
-from s02_tool_use.lab.show.score import ACCEPTED, KINDS, LOST, RAISED, REFUSED, kind_of
+from s02_tool_use.lab.show.board import ACCEPTED, KINDS, LOST, RAISED, REFUSED, kind_of
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 CASES = {name: case for name, case in histories().items() if case["checkable"]}
