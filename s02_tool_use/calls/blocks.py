@@ -31,7 +31,8 @@ def is_block(value: Any) -> bool:
         kind, fields = getattr(value, "type", None), vars(value)
     else:
         return False
-    return isinstance(kind, str) and kind in INSIDE_RESULT and _TELLING[kind] in fields
+    # A picture as MCP writes it is meant as a block too, and told what is wrong with it.
+    return isinstance(kind, str) and kind in INSIDE_RESULT and (_TELLING[kind] in fields or "mimeType" in fields)
 
 
 def as_blocks(parts: list) -> list[dict]:
@@ -105,7 +106,7 @@ def _check(block, place, pictures):
     kind, fields = block["type"], TYPES[block["type"]]
     for name in block:
         if name not in fields:
-            raise _wrong(place, f"a {kind} block has no field {name!r}; it has {', '.join(fields)}")
+            raise _wrong(place, f"a block of type {kind} has no field {name!r}; it has {', '.join(fields)}")
     for name, right in fields.items():
         if not isinstance(block.get(name), right):
             raise _wrong(place, _is_missing(block, name) or f"{name} is {_kind(block[name])}")

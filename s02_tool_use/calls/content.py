@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import inspect
 import json
 import os
 import uuid
@@ -90,6 +91,9 @@ class _Data:
             value = value.model_dump(mode="json")
         elif callable(getattr(type(value), "tolist", None)):  # numbers and arrays of numpy, pandas and the like
             return self.plain(value.tolist(), place)
+        elif inspect.isawaitable(value):
+            getattr(value, "close", lambda: None)()  # else Python warns that nobody awaited it
+            raise ToolError(f"The tool returned something to await{_at(place)}: await it, and return what it gives.")
         if isinstance(value, Mapping):
             return {self._key(key, place): self.plain(item, f"{place}[{key!r}]"[:200]) for key, item in value.items()}
         if isinstance(value, _LISTS):

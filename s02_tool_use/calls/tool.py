@@ -8,6 +8,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from .results import ToolError
@@ -84,7 +85,7 @@ def looked_up(name: Any, handlers: Mapping[str, Any], tools: Iterable[Any]) -> t
                 if offered.get("name") != name:
                     continue
             else:
-                offered = tool_of(offered)
+                offered = _made(offered) if type(offered) is FunctionType else tool_of(offered)
                 if offered.name != name:
                     continue
                 handler = offered.handler

@@ -210,6 +210,14 @@ def test_what_cannot_be_sent_is_an_error_that_names_the_type(value, said):
         value = value.pop()
 
 
+def test_something_to_await_inside_a_list_or_a_dict_is_told_with_its_place():
+    async def gives():
+        return 3
+
+    assert fault([1, gives()]) == "The tool returned something to await at [1]: await it, and return what it gives."
+    assert "to await at ['a']" in fault({"a": gives()})
+
+
 def test_data_that_is_too_long_is_cut_in_the_middle_and_says_so():
     sent = content({"a": "x" * 300_000})
     assert len(sent) < MAX_RESULT_CHARACTERS + 100
@@ -276,7 +284,10 @@ def test_rows_of_data_that_have_a_type_are_json(rows):
     ("block", "said"),
     [
         (text(3), "text must be a string, not of type int"),
-        (text("a", colour="red"), "a text block has no field 'colour'; it has type, cache_control, text, citations"),
+        (
+            text("a", colour="red"),
+            "a block of type text has no field 'colour'; it has type, cache_control, text, citations",
+        ),
         (text("a", citations=[{"type": "char_location"}]), "citations are for what the model says"),
         (text("a", cache_control={"type": "for ever"}), "cache_control must be"),
         (text("a", cache_control=[]), "cache_control must be"),
@@ -324,6 +335,10 @@ def test_rows_of_data_that_have_a_type_are_json(rows):
             "the bytes of data are no application/pdf",
         ),
         ({"type": "search_result", "source": "a", "content": [text()]}, "title is missing"),
+        (
+            {"type": "image", "data": "aaaa", "mimeType": "image/png"},
+            "a block of type image has no field 'data'; it has",
+        ),
         (FOUND | {"content": ["a"]}, "content must be a list of text blocks"),
         (FOUND | {"content": []}, "content must be a list of text blocks, with at least one"),
         (FOUND | {"content": [text("")]}, "content[0]: text must be a string with something in it"),
