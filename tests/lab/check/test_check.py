@@ -399,6 +399,17 @@ def bash_tool_changed(**changes):
     return yours
 
 
+def bash_tool_without_or(command, timeout=120):
+    """The page's own tool, but for a command that says nothing until it is stopped."""
+    settings = {"cwd": workdir(), "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    try:
+        done = subprocess.run(["bash", "-c", command], timeout=timeout, **settings)
+        said, ending = done.stdout, f"exit status {done.returncode}"
+    except subprocess.TimeoutExpired as error:
+        said, ending = error.output, f"timed out after {timeout} s"
+    return f"{said.decode(errors='replace')}\n[{ending}]"
+
+
 def bash_tool_ending(late, end="\n[exit status {}]"):
     """bash_tool_in_time that answers `late` when the time is over."""
 
@@ -448,6 +459,16 @@ def run_tool_catch_key_error_and_say_it(block, handlers):
         return result_of(block, handlers[block.name](**block.input))
     except KeyError as error:
         return result_of(block, f"Unknown tool: {error}, {block.name}, {block.input}", is_error=True)
+    except Exception as error:
+        return result_of(block, str(error), is_error=True)
+
+
+def run_tool_catch_key_error_and_list_the_tools(block, handlers):
+    try:
+        return result_of(block, handlers[block.name](**block.input))
+    except KeyError:
+        there = ", ".join(handlers)
+        return result_of(block, f"No tool {block.name} for {block.input}; there are {there}", is_error=True)
     except Exception as error:
         return result_of(block, str(error), is_error=True)
 
@@ -662,6 +683,8 @@ WRONG_ANSWERS = {
         ((bash_tool_ending(lambda out: ""),), "until then"),
         ((bash_tool_ending(lambda out: None),), "without an exception"),
         ((bash_tool_ending(lambda out: f"{out}\n[exit status 0]"),), "that it was stopped"),
+        ((bash_tool_without_or,), "without an exception"),
+        ((lambda command, timeout=120: bash_tool_in_time(command, timeout).replace("\ufffd", ""),), "leaves a sign"),
         ((bash_tool_ending(lambda out: out.encode()),), "without an exception"),
         ((lambda command, timeout=120: bash_one_stream(command),), "of its own"),
         ((lambda command, timeout: bash_tool_in_time(command, timeout),), "as before"),
@@ -672,6 +695,7 @@ WRONG_ANSWERS = {
         ((run_tool_original_second,), "an unknown tool"),
         ((run_tool_catch_key_error,), "a handler that fails"),
         ((run_tool_catch_key_error_and_say_it,), "a KeyError inside"),
+        ((run_tool_catch_key_error_and_list_the_tools,), "a KeyError inside"),
         ((run_tool_by_position,), "under its own name"),
         ((run_tool_dict_as_argument,), "under its own name"),
         ((run_tool_only_value_errors,), "a missing argument"),

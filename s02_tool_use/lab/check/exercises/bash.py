@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tempfile
 import weakref
 
@@ -97,13 +98,13 @@ def answer_all():
 
 def says(*parts, but=()):
     """A right answer: a string with these parts and without those, of characters that can be sent."""
-    said = " and ".join(map(repr, parts)) + " in it" * bool(parts) + "".join(f" and no {part!r}" for part in but)
+    said = " and ".join([*map(repr, parts), *(f"no {part!r}" for part in but)])
 
     def right(text):
         found = isinstance(text, str) and all(p in text for p in parts) and not any(p in text for p in but)
         return found and isinstance(text.encode(), bytes)  # raises for a lone surrogate
 
-    return Such(f"a string, which UTF-8 can encode, with {said}", right)
+    return Such(f"a string, which UTF-8 can encode, with {said} in it", right)
 
 
 # What a command says is nowhere in it, so that its echo is no answer, nor is a constant.
@@ -138,7 +139,7 @@ def bash():
     )
 
 
-TOO_LONG = f"{SUM}; sleep 1; {OTHER}"
+TOO_LONG, SILENT = f"{SUM}; sleep 1; {OTHER}", f"sleep 1; {OTHER}"
 
 
 @exercise(
@@ -152,6 +153,7 @@ def bash_tool():
     place, line = (3, "`cwd` is where a command starts"), (4, "The status on a line of its own")
     streams = (3, "The error text goes to another stream")
     late, raises = (5, "What it has said until then"), (5, "An exception in a tool")
+    raw = (4, "Bytes that are no UTF-8")
 
     def elsewhere(yours, command):
         """Called while the current folder is not the workspace, as in a notebook."""
@@ -166,10 +168,10 @@ def bash_tool():
 
     def soon(yours, command):
         """What is said when the time is over soon; one check waits for it once."""
-        trial = yours.__self__
-        if trial not in soon_said:
-            soon_said[trial] = yours(command, 0.3)
-        return soon_said[trial]
+        said = soon_said.setdefault(yours.__self__, {})
+        if command not in said:
+            said[command] = yours(command, 0.3)
+        return said[command]
 
     def patiently(yours, command):
         """On a busy machine bash may need more time to begin."""
@@ -177,11 +179,14 @@ def bash_tool():
         return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 2"), 1)
 
     def both_endings(yours, command):
-        return [ending.strip() for ending in (yours(SUM, 60), soon(yours, command))]
+        return [ending.strip() for ending in (yours(SUM, 60), patiently(yours, command))]
 
     def in_order(text):
         places = [text.find(part) for part in ("42", "18", "tea")]
         return -1 not in places and places == sorted(places)
+
+    def signed(text):
+        return re.search(r"caf(?! au lait).+ au lait", text)
 
     def on_its_own(text):
         lines = [line.strip() for line in text.splitlines()]
@@ -198,9 +203,12 @@ def bash_tool():
         ("cat notes.txt", says("green tea")), run=elsewhere
     )
     yield gives("a command that takes too long is stopped, without an exception", raises)(
-        (TOO_LONG, says(but=["18"])), run=soon
+        (SILENT, says(but=["18"])), (TOO_LONG, says(but=["18"])), run=soon
     )
     yield gives("what it said until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
     yield gives("and that it was stopped is said: it is no good end", late)(
         (TOO_LONG, Such("two different endings", lambda said: said[0] != said[1])), run=both_endings
+    )
+    yield gives("a byte that is no UTF-8 leaves a sign", raw)(
+        (r"printf 'caf\351 au lait'", Such("'caf' and ' au lait', and something between them", signed))
     )

@@ -64,9 +64,9 @@ def run_tool():
         )
 
     def with_and_without(yours, block, handlers):
-        """What is said of one call, with the tool in the map and without it; the names in it are left out."""
-        said = [str(yours(block, table)["content"]) for table in (handlers, {})]
-        return [text.replace(block.name, "...").replace(block.input["tea"], "...") for text in said]
+        """What is said of the call, and of one of an unknown tool; their names and the tea's are left out."""
+        said = [str(yours(asked, handlers)["content"]) for asked in (block, asks("whisper", **block.input)[0])]
+        return [re.sub("|".join([block.name, "whisper", block.input["tea"]]), "...", text) for text in said]
 
     def words(result, *_):
         """The content, as a string or in text blocks."""

@@ -29,7 +29,7 @@ class Model(Named):
 
     def script(self, requests):
         """A script for `connect` that puts each request into `requests`."""
-        used_up = f"This model has said all that it had to say, {len(self.lines)} replies."
+        used_up = f"This model has nothing more to say after reply {len(self.lines)}."
         after = self.lines[0] if self.for_ever else {"status": 400, "message": used_up}
         lines = [*self.lines, *[after] * PATIENCE][:PATIENCE]
         return [lambda request, line=line: requests.append(request) or line for line in lines]
