@@ -157,7 +157,9 @@ def _client(watchers, is_given, verify=True, **options):
         lines = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").split("\n")
         options["default_headers"] = {line.partition(":")[0].strip(): anthropic.Omit() for line in lines if ":" in line}
     client = anthropic.Anthropic(**options, http_client=http_client)
-    weakref.finalize(client, http_client.close)  # the SDK closes only what it made itself
+    # The SDK closes only what it made itself. Not when `client` goes: a copy of it (with_options) may go on.
+    for transport in filter(None, (http_client._transport, *http_client._mounts.values())):
+        weakref.finalize(http_client, transport.close)
     return client
 
 

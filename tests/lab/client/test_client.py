@@ -1,9 +1,11 @@
 """connect(): which endpoint it chooses and says, and what it says about settings that cannot work."""
 
+import gc
 import socket
 import subprocess
 import sys
 import threading
+import weakref
 
 import anthropic
 import pytest
@@ -113,6 +115,20 @@ def test_exchanges_show_what_went_over_the_wire_of_this_client():
     (exchange,) = exchanges(client)
     assert '"content":"Hello"' in exchange["request"]
     assert '"text": "One."' in exchange["response"]
+
+
+def test_a_copy_goes_on_when_nobody_has_the_first_client_any_more():
+    client, model = connect()
+    say(client, model)
+    client = client.with_options(timeout=30)
+    gc.collect()
+    assert say(client, model).stop_reason == "end_turn"
+    closed = weakref.ref(client._client), client._client._transport._pool
+    assert closed[1].connections
+    del client
+    gc.collect()
+    assert closed[0]() is None
+    assert not closed[1].connections
 
 
 def test_a_stopped_server_is_replaced():
