@@ -31,7 +31,7 @@ REWRITTEN = {
 }
 BUILDING = [path for path in WITH_EXERCISES if path.stem in REWRITTEN]
 # The pages on which an exercise stands right behind its section: those, and these.
-PLACED = {"08_the_sdk_way", "09_beyond_the_loop"}
+PLACED = {"08_the_sdk_way", "09_beyond_the_loop", "10_your_own_tool"}
 BEHIND = [path for path in WITH_EXERCISES if path.stem in REWRITTEN | PLACED]
 
 # The rooms, each with the rooms that it may import from: a lesson is one file, and so are a few of the lab; a folder is

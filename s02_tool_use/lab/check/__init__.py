@@ -26,14 +26,14 @@ NOTEBOOKS = {
 CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk", "CATALOGUE": "beyond"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
-_HOMES = {name: f"exercises.{module}" for name, module in _HOMES.items()} | {"my_tool": "lint"}  # for any tool
+_HOMES = {name: f"exercises.{module}" for name, module in _HOMES.items()} | {"my_tool": "lint", "project": "scripted"}
 
 
 class NoSuchCheck(AttributeError):
     """A name that no check has, as one sentence: a cell shows it without a traceback."""
 
     def __init__(self, name: object) -> None:
-        names = [*(name for _, names in NOTEBOOKS.values() for name in names), "my_tool"]
+        names = [*(name for _, names in NOTEBOOKS.values() for name in names), "my_tool", "project"]
         super().__init__(f"There is no check {name!r}. The checks are: {', '.join(names)}.")
 
     def _render_traceback_(self) -> list[str]:  # asked by IPython

@@ -80,7 +80,7 @@ class Caller:
         self.count += 1
         self.room.restore()
         block = {"type": "tool_use", "id": "toolu_01", "name": self.tool.name, "input": copy.deepcopy(call)}
-        tool = replace(self.tool, handler=_watched(self.tool.handler, tried))
+        tool = replace(self.tool, handler=watched(self.tool.handler, lambda: tried))
         start = time.monotonic()
         outcome = trial.call(dispatch.run_tool, block, {}, [tool], deadline=self.deadline, stdin=self.stdin)
         tried.printed, tried.seconds = outcome.printed, time.monotonic() - start
@@ -90,10 +90,10 @@ class Caller:
             self.late = tried
             tried.faults = {"late": f"{outcome.late}. An endless loop, or a wait for what never comes?"}
         else:
-            tried.faults.update(self._faults(tried, outcome))
+            tried.faults.update(self.faults_of(tried, outcome))
         return tried
 
-    def _faults(self, tried: Tried, outcome: trial.Outcome) -> Iterator[tuple[str, str]]:
+    def faults_of(self, tried: Tried, outcome: trial.Outcome) -> Iterator[tuple[str, str]]:
         if not tried.reached:
             yield "taken", clean(str(outcome.error or text_of(tried.result)))
         elif tried.raised is not None:
@@ -114,7 +114,7 @@ class Caller:
 
     def _refusal(self, tried):
         """What the API says to the request that follows, or an empty string."""
-        call = {"type": "tool_use", "id": "toolu_01", "name": self.tool.name, "input": tried.call}
+        call = {"type": "tool_use", "id": tried.result["tool_use_id"], "name": self.tool.name, "input": tried.call}
         messages = [user("Hi"), {"role": "assistant", "content": [call]}, user([tried.result])]
         problem = validate({"model": "any", "max_tokens": 1, "messages": messages, "tools": [self.tool.schema]})
         return problem.message if problem else ""
@@ -127,11 +127,11 @@ class Caller:
         return f"{type(error).__name__}: {said or 'without a word'}" + (f" ({line})" if line else "")
 
 
-def _watched(handler, tried):
-    """The handler, with a note of what it was given, gave and raised. What it gives may come later."""
+def watched(handler: Any, now: Callable[[], Tried]) -> Callable:
+    """The handler; the Tried that `now` gives notes what it was given, gave and raised, also where that comes later."""
 
     @contextlib.contextmanager
-    def noting():
+    def noting(tried):
         try:
             yield
         except GeneratorExit:  # run_tool has enough
@@ -141,40 +141,41 @@ def _watched(handler, tried):
             tried.raised = error
             raise
 
-    async def awaited(value):
-        with noting():
+    async def awaited(value, tried):
+        with noting(tried):
             tried.value = await value
         return tried.value
 
-    def yielded(value):
-        with noting():
+    def yielded(value, tried):
+        with noting(tried):
             for item in value:
                 tried.value.append(item)
                 yield item
 
-    async def yielded_later(value):
-        with noting():
+    async def yielded_later(value, tried):
+        with noting(tried):
             async for item in value:
                 tried.value.append(item)
                 yield item
 
     @functools.wraps(handler)
-    def watched(*args, **given):
+    def call(*args, **given):
+        tried = now()
         tried.reached, before = True, key_of(given)
         try:
-            with noting():
+            with noting(tried):
                 value = tried.value = handler(*args, **given)
         finally:
             if key_of(given) != before:
                 tried.faults["intact"] = f"afterwards they were {clean(key_of(given))}"
         if inspect.isawaitable(value):
-            return awaited(value)
+            return awaited(value, tried)
         if isinstance(value, (Iterator, AsyncIterator)) and not isinstance(value, io.IOBase):
             tried.value = []
-            return yielded(value) if isinstance(value, Iterator) else yielded_later(value)
+            return yielded(value, tried) if isinstance(value, Iterator) else yielded_later(value, tried)
         return value
 
-    return watched
+    return call
 
 
 # ---- calls and results
@@ -272,7 +273,7 @@ class Room:
 
     def restore(self) -> None:
         """Put everything back, if anything was changed."""
-        if self.seen is not None and self._state() == self.seen:
+        if self.seen is not None and self.state() == self.seen:
             return
         for path in self.root.iterdir():
             with contextlib.suppress(OSError):
@@ -283,9 +284,9 @@ class Room:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
                 os.utime(path, (LONG_AGO, LONG_AGO))
-        self.seen = self._state()
+        self.seen = self.state()
 
-    def _state(self):
+    def state(self):
         state = []
         for folder, folders, names in os.walk(self.root):
             state += [(folder, name, None) for name in folders]

@@ -79,7 +79,7 @@ def my_tool(tool: Any, handler: Callable | None = None, *, deadline: float = tri
     if is_unfilled(tool) or handler is ...:
         return Verdict("my_tool", _all(NOT_YET))
     try:
-        made, function = _tool_and_function(tool, handler)
+        made, function = tool_and_function(tool, handler)
     except ToolError as error:
         return Verdict("my_tool", [Line("it can be a tool", WRONG, [("yours", clean(str(error))), ("right", WAYS)])])
     try:
@@ -92,7 +92,7 @@ def _all(verdict):
     return [Line(sentence, verdict) for sentence, _ in LINES.values()]
 
 
-def _tool_and_function(tool, handler):
+def tool_and_function(tool, handler):
     """(the Tool with its handler, the function whose parameters count), or a ToolError in one sentence."""
     if isinstance(tool, (list, tuple)):
         raise ToolError("this is a list: check one tool at a time, such as check.my_tool(tools[0])")

@@ -8,6 +8,7 @@ import re
 import shutil
 
 from .... import workspace
+from ....calls.tool import schemas_of
 from ....loop import agent_loop
 from ...client.endpoint import connect
 from ..exercise import Such, exercise
@@ -150,11 +151,11 @@ def grep():
     yield finds("a binary file is passed over", (2, "A NUL byte is in no text"))(
         ("Matcha", []), extra={"logo.bin": b"Matcha\0\x01\xff\n"}
     )
-    yield finds("a large file is searched to its end", end)(
+    yield finds("a large file is searched to its end, where run_read has stopped at 50,000 bytes", end)(
         ("needle", ["large.txt:6001"]), extra={"large.txt": "nothing here\n" * 6000 + "needle\n"}
     )
     many = {f"wide/{number:03}.txt": "hay\n" if number % 101 else "needle\n" for number in range(612)}
-    yield finds("and so are all of many files", end)(
+    yield finds("and so are all of many files, where run_glob has stopped at 500 names", end)(
         ("needle", [f"{name}:1" for name, text in many.items() if text == "needle\n"]), extra=many
     )
     yield finds("only a newline ends a line, and after the last one comes none", newline)(
@@ -199,7 +200,7 @@ def _agent_gets(tools, handlers):
 )
 def grep_tool():
     def tool(both):
-        return next(tool for tool in both[0] if tool["name"] == "grep")
+        return next(tool for tool in schemas_of(both[0]) if tool["name"] == "grep")
 
     def inside(both):
         return tool(both)["input_schema"]
@@ -209,8 +210,8 @@ def grep_tool():
         said = json.dumps([tool.get("description"), tool["input_schema"]], ensure_ascii=False)
         return re.search("regular expression|regex|正则", said, re.I) is not None
 
-    parts, schema = (3, "A tool has three parts"), (3, "What it needs to know stands in the schema")
-    copy, learns = (4, "Then the agent gets a copy of each table"), (3, "It learns from errors, too")
+    parts, schema = (3, "You can write the same dict by hand"), (3, "It knows a tool by its name")
+    copy, learns = (4, "A function goes into the list of tools"), (3, "The model learns from errors, too")
     match = string_that("a string with notes.txt:1 in it", lambda text: "notes.txt:1" in text)
     regex = Such("a description with 'regular expression' (or regex) in it", is_told)
     error = Such("'is_error': True", lambda result: result.get("is_error") is True)
@@ -225,7 +226,7 @@ def grep_tool():
         ["pattern"], lambda both: inside(both)["required"]
     )
     yield fact("the model is told that pattern is a regular expression", schema)(regex, tool)
-    yield fact("the API accepts the tools", schema)("accepted", lambda both: api_says_of(both[0]))
+    yield fact("the API accepts the tools", schema)("accepted", lambda both: api_says_of(schemas_of(both[0])))
     yield fact("run_tool runs it: 'tea' stands in line 1 of notes.txt", parts)(
         match, at("content"), calling("grep", pattern="tea", path=".")
     )

@@ -1,6 +1,7 @@
 """What the exercises about a table of tools share: (tools, handlers) to which one tool was added."""
 
 from .... import dispatch
+from ....calls.tool import tool_of
 from ...api.rules import validate
 from .parts import call, fact, user
 
@@ -8,7 +9,7 @@ OWN = ["bash", "edit_file", "glob", "read_file", "write_file"]
 
 
 def names(tools):
-    return sorted(tool["name"] for tool in tools)
+    return sorted(tool_of(tool).name for tool in tools)
 
 
 def api_says_of(tools):
@@ -18,8 +19,8 @@ def api_says_of(tools):
 
 
 def calling(name, **arguments):
-    """A `run`: the result of a call with the handlers in `yours`, a function that gives (tools, handlers)."""
-    return lambda yours: dispatch.run_tool(call(1, name, **arguments), yours()[1])
+    """A `run`: the result of a call with what `yours` gives: (tools, handlers)."""
+    return lambda yours: dispatch.run_tool(call(1, name, **arguments), yours()[1], yours()[0])
 
 
 def are_the_packages(tools, handlers=None):
@@ -31,7 +32,13 @@ def holds_one_more(mine, new, copies, handler):
     """The properties of (tools, handlers) to which one tool was added; `copies`, `handler`: where to read."""
     every, each_once = sorted([*OWN, new]), f"{mine}_tools holds the package's five and {new}, each once"
     yield fact(each_once, copies)(every, lambda both: names(both[0]))
-    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler)(every, lambda b: sorted(b[1]))
+    yield fact(f"{mine}_handlers has a handler for each of them, and no other", handler)(every, _can_run)
+
+
+def _can_run(both):
+    """The tools that have a handler; a function brings its own."""
+    tools, handlers = both
+    return sorted({*handlers, *(tool.name for tool in map(tool_of, tools) if tool.handler)})
 
 
 def leaves_the_package_alone(copies):
