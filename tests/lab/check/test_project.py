@@ -254,7 +254,11 @@ def solved(number):
     """The names that the solution of this exercise, and the cells from the page before it, define."""
     names = {"ToolError": ToolError, "safe_path": safe_path, "fresh_workspace": lambda: None}
     for cell in CELLS:
-        if cell["id"].startswith(f"ex{number}-") and cell["cell_type"] == "code" and not cell["id"].endswith("-check"):
+        if (
+            cell["id"].startswith((f"ex{number}-", "setup-"))
+            and cell["cell_type"] == "code"
+            and not cell["id"].endswith("-check")
+        ):
             source = "".join(cell["source"]).replace("\nmake_database()", "").replace("\nmake_files()", "")
             exec(compile(source, cell["id"], "exec"), names)
     return names
