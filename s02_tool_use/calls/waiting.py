@@ -100,7 +100,7 @@ async def _beat():
         await asyncio.sleep(BEAT_SECONDS)
 
 
-def _run(coroutine):
+def _run(coroutine, ending=lambda: None):
     """asyncio.run, but that Ctrl-C raises at once, whatever the tool does, and that nothing is waited for for ever."""
     loop = asyncio.new_event_loop()
     try:
@@ -108,6 +108,7 @@ def _run(coroutine):
     except asyncio.CancelledError:  # no Exception, but the tool's own doing
         raise RuntimeError("it was cancelled") from None
     finally:
+        ending()
         try:
             if tasks := asyncio.all_tasks(loop):
                 for task in tasks:
@@ -119,11 +120,11 @@ def _run(coroutine):
 
 
 def _in_a_thread(coroutine):
-    outcome, ended = [], threading.Event()
+    outcome, ending, ended = [], threading.Event(), threading.Event()
 
     def work():
         try:
-            outcome.append((_run(coroutine), None))
+            outcome.append((_run(coroutine, ending.set), None))
         except BaseException as error:
             outcome.append((None, error))
         finally:
@@ -140,7 +141,8 @@ def _in_a_thread(coroutine):
                 raise asyncio.CancelledError
     except BaseException:
         for _ in range(int(GRACE_SECONDS / BEAT_SECONDS)):
-            interrupt(thread)
+            if not ending.is_set():  # what cleans up is not disturbed
+                interrupt(thread)
             if ended.wait(BEAT_SECONDS):
                 break
         raise

@@ -242,6 +242,29 @@ def test_ctrl_c_ends_what_is_waited_for(ctrl_c, tool, where):
         where(lambda: call(lambda: tool(started)))
 
 
+def test_a_tool_that_is_stopped_may_clean_up():
+    started, cleaned = threading.Event(), threading.Event()
+
+    async def beside():
+        try:
+            await asyncio.sleep(PATIENCE)
+        finally:
+            await asyncio.sleep(4 * waiting.BEAT_SECONDS)
+            cleaned.set()
+
+    async def tool():
+        task = asyncio.ensure_future(beside())
+        await asyncio.sleep(0)
+        started.set()
+        await task
+
+    job = Job(lambda: in_a_loop(lambda: call(tool)))
+    assert started.wait(PATIENCE)
+    job.stop()
+    assert job.wait(PATIENCE)
+    assert cleaned.wait(PATIENCE)
+
+
 def test_what_cannot_be_ended_is_left_behind(monkeypatch):
     monkeypatch.setattr(waiting, "GRACE_SECONDS", 0.2)
     started, free = threading.Event(), threading.Event()
