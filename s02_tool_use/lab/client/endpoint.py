@@ -124,6 +124,15 @@ def answerer_of(client: Any) -> Any:
     return caller and caller.answerer
 
 
+def who_answers(client: Any, model: str | None) -> str:
+    """Who answers this client, in a word or two: `rules`, `a script`, `a recording`, or else the model's name."""
+    answerer = answerer_of(client)
+    for kind, name in ((Understudy, "rules"), (Scripted, "a script"), (Replay, "a recording")):
+        if isinstance(answerer, kind):
+            return name
+    return model or "a model"
+
+
 def connection_of(client: Any) -> Connection | None:
     """What connect() knows of a client. None for a client that it did not make."""
     try:

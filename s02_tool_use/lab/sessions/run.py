@@ -76,11 +76,41 @@ class Run:
 
     def to_end(self, watch: Callable[[], object] = lambda: None) -> None:
         """Go on until the run ends or fails; `watch()` is called after each stage."""
-        ended = False
-        while not ended:
+        while True:
             self.forward()
-            ended = self.ended or self.at == len(self.stages) - 1 and self.stage.kind == "failed"
             watch()
+            if self.halted:
+                return
+
+    def to_turn(self, watch: Callable[[], object] = lambda: None) -> None:
+        """Go on until one turn is over: the results of a reply are in the list, or there is nothing more to do."""
+        while True:
+            self.forward()
+            watch()
+            if self.halted or self.stage.kind == "appended":
+                return
+
+    @property
+    def halted(self) -> bool:
+        """True where nobody goes on by itself: at the end, and at a failure that nothing came after."""
+        return self.ended or self.at == len(self.stages) - 1 and self.stage.kind == "failed"
+
+    @property
+    def turn(self) -> int:
+        """How many requests were built up to this stage."""
+        return sum(stage.kind == "built" for stage in self.stages[: self.at + 1])
+
+    @property
+    def calls(self) -> list[tuple[dict, Stage | None]]:
+        """(the call, the stage that has its result or says that there is none) of this turn, in their order."""
+        at = self.at - (self.stage.kind == "appended")  # it begins the next turn, and shows this one
+        reply, done = self.stages[at].reply if at >= 0 else None, []
+        while reply and at >= 0 and self.stages[at].kind != "reply":
+            if self.stages[at].kind in stages.ANSWERED:
+                done.append(self.stages[at])
+            at -= 1
+        asked = conversation.calls([reply]) if reply else []
+        return list(itertools.zip_longest(asked, reversed(done)))[: len(asked)]
 
     def fail(self, error: BaseException) -> None:
         """Put a stage at the end that says what went wrong, with an answer to each open call: from it, it can go on.

@@ -30,6 +30,7 @@ KINDS = {  # what has just happened
     "end": "end of the saved list",
 }
 TURNS_BEGIN = ("start", "user", "appended", "failed")  # from these the loop builds a new request
+ANSWERED = ("result", "unknown", "refused", "missing")  # a call has its result, or will have none
 ENDED = ("stop", "end")
 
 SENT = "POST /v1/messages. The model reads this, and nothing else."

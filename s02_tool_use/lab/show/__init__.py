@@ -1,9 +1,10 @@
-"""Conversations, differences, sources, tables and HTTP as a cell shows them: HTML with a text twin."""
+"""The loop, conversations, differences, sources, tables and HTTP as a cell shows them: HTML with a text twin."""
 
 from ... import lazily
 
 _HOMES = {
     "bill": ["cost"],
+    "loop": ["show_loop"],
     "messages": ["show_diff", "show_messages"],
     "board": ["score"],
     "source": ["show_source"],

@@ -58,7 +58,7 @@ def _indent(text):
 
 
 def _row_html(row):
-    colour = _colour(row.label)
+    colour = page.colour_of(row.label)
     parts = (
         row.label and badge(row.label, colour),
         escape(row.kind),
@@ -68,11 +68,6 @@ def _row_html(row):
     )
     body = code(row.body, prose=row.kind in ("text", "thinking")) if row.body else ""
     return bar(" ".join(filter(None, parts)) + body, colour)
-
-
-def _colour(label):
-    """The same for a call and its result; grey for what belongs to no call."""
-    return page.GREY if label in ("", "?") else page.COLOURS[(ord(label[-1]) - ord("A")) % len(page.COLOURS)]
 
 
 def _refusal(problem):

@@ -38,6 +38,11 @@ def drawable(html: str) -> str:
     return printable(html, mark=lambda character: f"&lt;{as_number(character)[1:-1]}&gt;")
 
 
+def colour_of(label: str) -> str:
+    """The same for a call and its result; grey for what belongs to no call."""
+    return GREY if label in ("", "?") else COLOURS[(ord(label[-1]) - ord("A")) % len(COLOURS)]
+
+
 def badge(text: str, colour: str) -> str:
     """A small filled label: it brings its own ground, so it is readable on any page."""
     style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px"
