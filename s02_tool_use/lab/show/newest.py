@@ -20,8 +20,8 @@ SHORT = 70  # characters that stand beside their head
 def show_newest(messages: list, before: list, about: dict[str, Any] | None = None) -> Page:
     """Draw `messages`. New is what `before` did not hold yet; or `about`, a block that is in the list or will be."""
     labels, waits = rows.labels_of(messages), waiting(messages)
-    older: list[tuple] = []
-    new: list[tuple] = []
+    older: list[tuple[str, rows.Row, str]] = []
+    new: list[tuple[str, rows.Row, str]] = []
     found = False
     for index, message in enumerate(messages):
         was = before[index] if index < len(before) else None
