@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
 from . import wire
-from .rules import Profile, validate
+from .rules import FIRST_PARTY, Profile, validate
 
 HOST = "127.0.0.1"  # loopback only: no other machine can reach it
 MAX_BODY_BYTES = 32 * 1024 * 1024  # the limit of the real API
@@ -201,7 +201,8 @@ class Handler(BaseHTTPRequestHandler):
         sent, query = self.headers.get_all("anthropic-beta"), self.path.partition("?")[2]
         betas = frozenset(filter(None, (beta.strip() for beta in ",".join(sent or ()).split(","))))
         # Recorded requests come without their headers: that it was a beta call is all that is left.
-        profile = Profile(
+        profile = dataclasses.replace(
+            self.server.profile,
             version=self.headers["anthropic-version"],
             betas=None if sent is None and "beta=true" in query else betas,
             models=self.server.models,
@@ -315,9 +316,11 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
     allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
 
-    def __init__(self, answerer: Any, *, port: int = 0, models: Sequence[str] = ()) -> None:
+    def __init__(
+        self, answerer: Any, *, port: int = 0, models: Sequence[str] = (), profile: Profile = FIRST_PARTY
+    ) -> None:
         super().__init__((HOST, port), Handler)
-        self.models = tuple(models)
+        self.models, self.profile = tuple(models), profile
         self.caller = Caller(answerer)
         self.callers: dict[str, Caller] = {}
         self.exchanges, self.url = self.caller.exchanges, f"http://{HOST}:{self.server_address[1]}"

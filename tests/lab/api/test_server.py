@@ -16,6 +16,7 @@ import anthropic
 import pytest
 
 from s02_tool_use.__main__ import COMMANDS
+from s02_tool_use.lab.api import STRICT
 from s02_tool_use.lab.api import server as module
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.understudy import Scripted, Understudy
@@ -144,6 +145,12 @@ def test_the_models_are_listed_and_found_by_name():
 
 
 # What is refused
+
+
+def test_a_server_may_have_the_rules_of_a_stricter_endpoint(server):
+    with Server(Echo(), profile=STRICT) as strict:
+        twice = {**ASKED, "messages": HELLO * 2}
+        assert (ask(server, body=twice)[0], ask(strict, body=twice)[0], ask(strict)[0]) == (200, 400, 200)
 
 
 def test_without_a_key_it_is_401(server):
