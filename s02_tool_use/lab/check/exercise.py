@@ -298,7 +298,7 @@ class _Trial:
             yours += other_kind(value, right)
         given = f"{getattr(self.yours, '__name__', 'yours')}({', '.join(map(shown, case))})" if case else ""
         pairs = [("input", given), ("yours", yours), ("printed", self._printed(printed))]
-        pairs += [("right", wanted), ("read again", "section {}, “{} ...”".format(*prop.read))]
+        pairs += [("right", wanted), ("read again", f"section {prop.read[0]}, “{as_read(prop.read[1])} ...”")]
         return [(key, said) for key, said in pairs if said]
 
     def _forgot(self):
@@ -544,6 +544,11 @@ def _has_dots(value):
         value = list(value.values())
     # No class of the learner's: it may have no end.
     return any(map(_has_dots, value)) if type(value) in (list, tuple) else value is ...
+
+
+def as_read(words):
+    """Words of a page as the reader sees them: without the marks of Markdown."""
+    return re.sub(r"`([^`]*)`|\*+", r"\1", words)
 
 
 def shown(value, limit=400):

@@ -651,6 +651,13 @@ def test_a_refused_request_is_shown_in_the_api_s_words_with_the_line_that_sent_i
     assert "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_02" in details["yours"]
 
 
+def test_a_loop_that_loses_its_results_at_a_stop_is_told_so_in_words():
+    lines = {line.sentence: dict(line.details) for line in check.stop(loop_for).lines if line.verdict == WRONG}
+    for sentence in ("what was run before has its real result", "what was not run to its end is answered"):
+        (details,) = (given for said, given in lines.items() if said.startswith(sentence))
+        assert details["yours"].strip("[]") == repr(loops.UNANSWERED)
+
+
 def test_what_the_loop_prints_is_its_own(capsys):
     check.loop(loop_for)
     assert capsys.readouterr().out == ""

@@ -17,6 +17,7 @@ from s02_tool_use.lab.check.exercise import (
     Exercise,
     Property,
     Such,
+    as_read,
     clean,
     shown,
     text_with,
@@ -65,6 +66,19 @@ def test_the_smallest_failing_case_is_shown_with_what_is_right_and_where_to_read
         ("right", "2"),
         ("read again", "section 1, “Some words ...”"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "seen"),
+    [
+        ("It sees the **schema**", "It sees the schema"),
+        ("`stop_reason` is `tool_use` now", "stop_reason is tool_use now"),
+        ("`**` hands", "** hands"),
+        ("A `..` after *a* link", "A .. after a link"),
+    ],
+)
+def test_the_words_to_read_again_stand_as_the_page_shows_them(words, seen):
+    assert as_read(words) == seen
 
 
 def test_an_exception_is_shown_with_the_learners_line_and_once():

@@ -35,6 +35,9 @@ class Model(Named):
         return [lambda request, line=line: requests.append(request) or line for line in lines]
 
 
+UNANSWERED = "no message comes after the calls"
+
+
 class LoopRun:
     """What a loop did: what it returned, the list as it left it, the requests it sent, the ids of the calls it ran."""
 
@@ -50,6 +53,10 @@ class LoopRun:
     def results(self, key):
         """What stands under `key` in the results of the third message, which answers the first reply."""
         return [block.get(key) for block in blocks(self.messages[2]) if block["type"] == "tool_result"]
+
+    @property
+    def answered(self):
+        return len(self.messages) > 2
 
     def said(self):
         """The text of what was returned, if it is a reply; else the thing itself."""
@@ -197,10 +204,12 @@ def stop():
         [STOP], "KeyboardInterrupt", lambda run: run.raised
     )
     yield seen("what was run before has its real result in the list", way_out)(
-        [STOP, CRASH], "output of toolu_01", lambda run: run.results("content")[0]
+        [STOP, CRASH], "output of toolu_01", lambda run: run.results("content")[0] if run.answered else UNANSWERED
     )
     yield seen("what was not run to its end is answered with is_error: True", way_out)(
-        [STOP, CRASH], [False, True], lambda run: [bool(mark) for mark in run.results("is_error")]
+        [STOP, CRASH],
+        [False, True],
+        lambda run: [bool(mark) for mark in run.results("is_error")] if run.answered else [UNANSWERED],
     )
     yield _goes_on_after(STOP, CRASH, ENDLESS, CUT, read=way_out)
 
