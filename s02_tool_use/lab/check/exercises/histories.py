@@ -137,7 +137,10 @@ def orphans():
     # What the API says to the learner's list. Each case ends with the user: another end is refused for that.
     accepted = rows_of("accepted", lambda mine, given: api_says(mine))
     answer, later = (1, "A call is an orphan if"), (1, "In `stopped` the result is there now")
-    before_text, twice = (1, "In the user's next message it has to come before"), (1, "A call whose result stands anywhere in the list")
+    before_text, twice = (
+        (1, "In the user's next message it has to come before"),
+        (1, "A call whose result stands anywhere in the list"),
+    )
     several, done = each(NEITHER, ONE_OF_TWO, AGAIN), each(ANSWERED, ONE_OF_TWO, SPLIT, FINE)
     yield holds("a call without a result gets one: (cancelled), and is_error: True", answer)(
         each(AT_END), [result(1, "(cancelled)", is_error=True)], _added
