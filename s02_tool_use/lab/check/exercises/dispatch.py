@@ -83,7 +83,9 @@ def run_tool():
     names_it, goes_on = (2, "`is_error: true` is the API's own way"), (3, "four inputs, one cure")
     order = (3, "Look up first, then call")
     unmarked = Such("no is_error, or 'is_error': False", lambda mark: mark is False)
-    different = Such("two different strings: for this call, and for one of an unknown tool", lambda said: said[0] != said[1])
+    different = Such(
+        "two different strings: for this call, and for one of an unknown tool", lambda said: said[0] != said[1]
+    )
     call_seven = ("tool_result", fine[0].id)
     yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
         [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), words
