@@ -142,7 +142,12 @@ class Browser:
             "--no-first-run",
             "--no-proxy-server",
         ]
-        command += [f"--window-size={self.size[0]},{self.size[1]}", "--hide-scrollbars", "about:blank"]
+        # Scroll bars stay shown: they are what a useless one is seen by.
+        command += [
+            f"--window-size={self.size[0]},{self.size[1]}",
+            "--disable-features=OverlayScrollbar",
+            "about:blank",
+        ]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -161,13 +166,7 @@ class Browser:
             for domain in ("Page", "Runtime", "Log"):
                 self.call(f"{domain}.enable")
             self.call("Emulation.setFocusEmulationEnabled", enabled=True)
-            self.call(
-                "Emulation.setDeviceMetricsOverride",
-                width=self.size[0],
-                height=self.size[1],
-                deviceScaleFactor=1,
-                mobile=False,
-            )
+            self.resize(*self.size)
         except BaseException:
             self.__exit__()
             raise
@@ -253,6 +252,16 @@ class Browser:
             self.press("Tab")
         raise AssertionError(f"Tab never came to {label!r}; it is now on {self.run(_LABEL)!r}")
 
+    def resize(self, width, height, zoom=1):
+        """Give the page another size, in the pixels of a screen; zoom=1.5 is what Ctrl-Plus makes of 150 %."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=round(width / zoom),
+            height=round(height / zoom),
+            deviceScaleFactor=zoom,
+            mobile=False,
+        )
+
     # JupyterLab
 
     def open(self, lab, notebook):
@@ -294,6 +303,15 @@ class Browser:
             "throw Error('no control in ' + cell)",
             cell=cell,
         )
+
+    def show_cell(self, cell):
+        """Bring the cell with this id into view."""
+        at = self.run(_CURRENT + "return panel.content.widgets.findIndex(c => c.model.id === cell)", cell=cell)
+        self.scroll_to(at)
+
+    def in_cell(self, cell, script):
+        """Evaluate JavaScript in which `panel` is the notebook and `cell` an id."""
+        return self.run(_CURRENT + script, cell=cell)
 
     def output(self, cell):
         """The text of the output of the cell with this id."""

@@ -13,7 +13,10 @@ from ..show import page, rows
 from ..show.page import Page
 from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
 
+# Tab comes to it, and then the arrow keys scroll the conversation: they are not JupyterLab's here.
+END = '<div tabindex="0" data-lm-suppress-shortcuts="true" style="opacity:.75">end of the conversation</div>'
 REDRAW = 0.1  # seconds between two drawings of text that is arriving
+FIRST_TURNS, LAST_TURNS = 1, 20  # are drawn at once, those in between when they are asked for
 
 
 class Chat(Panel):
@@ -34,16 +37,16 @@ class Chat(Panel):
     ):
         watch = partial(self.post, self._happened)  # called in the session's thread
         self.session = Session(client, model, watch=watch, ask_before=ask_before, prices=prices, **settings)
-        self.turns = ipywidgets.VBox()
+        self.turns = _tall()
         # In a reversed column the page stays at its end by itself, as a conversation should.
-        scroll = ipywidgets.Layout(display="flex", flex_flow="column-reverse", overflow="auto", max_height="520px")
+        scroll = ipywidgets.Layout(flex_flow="column-reverse", overflow="hidden auto", max_height="520px")
         hint = "Write to the agent, then press Enter"
         self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
         self.prompt._submission_callbacks.register_callback(self._send)  # Enter, and not the leaving of the field
         self.send_button = button("Send", self._send, button_style="primary")
         tooltip = "Stop; the conversation stays valid"
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
-        self.asked, self.link = Drawing(), Drawing()
+        self.asked, self.link, self.end = Drawing(), Drawing(), Drawing(flex="none")
         self.status, self.working = Drawing(width="auto"), Drawing(width="auto")
         answers = row(
             button("Allow", lambda _: self._decide(True), button_style="success"),
@@ -53,13 +56,15 @@ class Chat(Panel):
         self.question = ipywidgets.VBox([self.asked, answers], layout=ipywidgets.Layout(display="none"))
         self._text, self._answer, self._waits, self._turn = "", None, False, None
         self._calls: dict[str, Any] = {}
+        self._all: list[ipywidgets.VBox] = []  # turns
+        self.unfold_button = button("", self._unfold, "Draw the whole conversation")
         prompt = row(self.prompt, self.send_button, self.stop_button)
         prompt.layout.flex_flow = "row nowrap"
         buttons = [
             button("New conversation", self._reset),
             button("Export", self._export, "The conversation as a JSON file"),
         ]
-        talk, says = ipywidgets.VBox([self.turns], layout=scroll), row(self.status, self.working)
+        talk, says = ipywidgets.VBox([self.end, self.turns], layout=scroll), row(self.status, self.working)
         super().__init__([talk, self.question, prompt, says, row(*buttons), self.link])
         self._draw()
 
@@ -101,7 +106,8 @@ class Chat(Panel):
     @guarded
     def _reset(self):
         self.session.reset()
-        self.turns.children = ()
+        self.turns.children, self._all = (), []
+        self.end.draw("")
         self.link.draw("")
         self._draw()
 
@@ -121,8 +127,10 @@ class Chat(Panel):
             self.complain(f"This could not be drawn: {type(error).__name__}: {error}")
 
     def _on_prompt(self, prompt):
-        self._turn = ipywidgets.VBox()  # of its own, so that the hundredth costs no more than the tenth
-        self.turns.children = (*self.turns.children, self._turn)
+        self._turn = _tall()  # of its own, so that the hundredth costs no more than the tenth
+        is_whole = self.unfold_button not in self.turns.children and len(self._all) > FIRST_TURNS + LAST_TURNS
+        self._all.append(self._turn)
+        self._draw_turns(is_whole)
         self._calls = {}
         self._add(page.bar(f"<b>you</b>{page.code(prompt, prose=True)}", page.COLOURS[0]))
         self._draw()
@@ -178,6 +186,20 @@ class Chat(Panel):
 
     # Drawing
 
+    def _draw_turns(self, whole=False):
+        """The first turn and the last ones, or all: a page of a thousand would be slow to draw and long to read."""
+        self.end.draw(END)
+        folded = len(self._all) - FIRST_TURNS - LAST_TURNS
+        if folded < 1 or whole:
+            self.turns.children = self._all
+        else:
+            self.unfold_button.description = f"Show the {rows.many(folded, 'turn')} in between"
+            self.turns.children = [*self._all[:FIRST_TURNS], self.unfold_button, *self._all[-LAST_TURNS:]]
+
+    @guarded
+    def _unfold(self):
+        self._draw_turns(whole=True)
+
     def _add(self, drawn):
         child = Drawing(drawn)
         self._turn.children = (*self._turn.children, child)
@@ -197,6 +219,11 @@ class Chat(Panel):
     def _draw_working(self):
         progress = self.session.progress
         self.working.draw(f"<i>· {progress}</i>" if progress else "")
+
+
+def _tall():
+    """A box as tall as what is in it, within a box that scrolls: it neither shrinks nor scrolls itself."""
+    return ipywidgets.VBox(layout=ipywidgets.Layout(flex="none", overflow="visible"))
 
 
 def _call(call, result=None):

@@ -560,6 +560,19 @@ def test_a_new_conversation_is_empty(chat):
     assert len(panel.messages) == 2
 
 
+def test_of_a_long_chat_the_middle_is_folded_until_it_is_asked_for(scripted, workspace):
+    panel = Chat(*scripted(["Aha."] * 24))
+    for turn in range(23):
+        panel.session.run(f"Question {turn}.")
+    assert len(panel.turns.children) == 22
+    assert "Question 0." in shown(panel)
+    assert "Question 2." not in shown(panel)
+    press(panel, "Show the 2 turns in between")
+    assert re.findall(r"Question (\d+)", shown(panel)) == [str(turn) for turn in range(23)]
+    panel.session.run("Question 23.")
+    assert len(panel.turns.children) == 24, "it stays open"
+
+
 def test_nothing_that_a_model_says_becomes_html(chat):
     panel = chat([["<script>alert(1)</script>", call("<b>bold</b>", x="<i>")], "</div><img src=x>"])
     ask(panel, "<u>hi</u>")
