@@ -17,7 +17,7 @@ import functools
 import inspect
 import re
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -134,6 +134,7 @@ class Exercise:
     as_value: bool = False  # True looks at what could be called as well: a tool of the SDK is both
     untouched: Callable[..., object] | None = None  # true of values as the notebook ships them, beside None and `...`
     errors: bool = False  # True if each tool_result that a right answer gives here is an error
+    answers: int = 0  # in a list of answers: how many there are, and no more
     own: str = ""  # the package's functions that solve it, if they are not called NAME or run_NAME: "agent_loop"
 
     def __post_init__(self) -> None:
@@ -453,8 +454,10 @@ def strange_call(exercise, yours, named):
         return f"{call} {given}, which is what x = some_list.append(...), x = print(...) and a forgotten return give."
     if callable(value) and (isinstance(value, type) or not _binds(value, 0)):
         return f"{call} takes {want}, and {given}, {'a class' if isinstance(value, type) else 'a function'}."
-    if isinstance(value, (int, float, complex, bytes, set)):
+    if isinstance(value, (int, float, complex, bytes, set, Iterator)):
         return f"{call} takes {want}, and {given}, {a(type(value))}."
+    if exercise.answers and isinstance(value, (list, tuple, dict)) and len(value) > exercise.answers:
+        return f"{call} takes {want}, and {given}, which are {len(value)}."
     return ""
 
 

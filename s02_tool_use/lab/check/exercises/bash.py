@@ -48,7 +48,7 @@ def tool_result():
         return api_says([block], user([result]))
 
     first, second = (LS, "README.md"), (CAT, "A tea shop")
-    outputs = [first, (LS, ""), (LS, "  two\nlines\n"), second]
+    outputs = [first, (LS, ""), (LS, "  two\nlines\n"), (CAT, "an error, in a log"), second]
     yield same("its type is tool_result", RESULT)([first], at("type"))
     yield same("its tool_use_id is the id of the call that it answers", ID)([first, second], at("tool_use_id"))
     yield same("its content is the output, as it came", RESULT)(outputs, at("content"))
@@ -179,7 +179,13 @@ def bash_tool():
         return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 2"), 1)
 
     def both_endings(yours, command):
-        return [ending.strip() for ending in (yours(SUM, 60), patiently(yours, command))]
+        """The last line of a command that ended, and of one that was stopped."""
+        said = yours(SUM, 60), patiently(yours, command)
+        return [text.strip().split("\n")[-1].strip() for text in said]
+
+    def tells_apart(last_lines):
+        ended, stopped = last_lines
+        return stopped not in (ended, "", "42")
 
     def in_order(text):
         places = [text.find(part) for part in ("42", "18", "tea")]
@@ -207,7 +213,7 @@ def bash_tool():
     )
     yield gives("what it said until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
     yield gives("and that it was stopped is said: it is no good end", late)(
-        (TOO_LONG, Such("two different endings", lambda said: said[0] != said[1])), run=both_endings
+        (TOO_LONG, Such("two last lines: how a command ended, and that one was stopped", tells_apart)), run=both_endings
     )
     yield gives("a byte that is no UTF-8 leaves a sign", raw)(
         (r"printf 'caf\351 au lait'", Such("'caf' and ' au lait', and something between them", signed))

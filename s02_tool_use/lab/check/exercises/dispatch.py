@@ -7,7 +7,7 @@ from pathlib import Path
 from ....workspace import workdir
 from ..exercise import Block, Such, exercise, text_with
 from .bash import api_says
-from .parts import at, call, each, fact, gives, holds, is_a_sentence, string_that, user
+from .parts import at, call, each, fact, gives, holds, is_a_sentence, string_that, type_of, user
 from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
 NOTES = "green tea\nblack tea\nwater\n"
@@ -77,6 +77,7 @@ def run_tool():
         return api_says([block], user([result]))
 
     fine, swapped = asks("shout", text="tea"), asks("label", colour="green", text="tea")
+    of_errors = asks("shout", text="an error, in a log")
     unknown, fails = asks("whisper", text="tea"), asks("price", tea="oolong")
     missing, extra = asks("shout"), asks("shout", text="tea", size="big")
     under_its_name = (1, "`**` hands")
@@ -91,7 +92,7 @@ def run_tool():
         [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), words
     )
     yield holds("a good result is not marked as an error", names_it)(
-        [fine], unmarked, lambda result, *_: result.get("is_error", False)
+        [fine, of_errors], unmarked, lambda result, *_: result.get("is_error", False)
     )
     yield holds("an unknown tool is an error that names the tool", names_it)([unknown], error("whisper"))
     yield holds("a missing argument is an error that names it", goes_on)([missing], error("text"))
@@ -109,12 +110,6 @@ def run_tool():
     )
 
 
-def alone(kinds):
-    """`"string"` and `["string"]` say the same; with null it is a string that may be left out."""
-    wanted = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
-    return wanted[0] if len(wanted) == 1 else kinds
-
-
 @exercise(
     "a tool, as TOOLS holds them: a dict with name, description and input_schema", untouched=lambda tool: tool == {}
 )
@@ -128,8 +123,8 @@ def schema():
         ["path", "pattern"], lambda tool: sorted(tool["input_schema"]["properties"])
     )
     for name in ("path", "pattern"):
-        kind = at("input_schema", "properties", name, "type")
-        yield fact(f"{name} is a string", sees)("string", lambda tool, kind=kind: alone(kind(tool)))
+        about = at("input_schema", "properties", name)
+        yield fact(f"{name} is a string", sees)("string", lambda tool, about=about: type_of(about(tool)))
     yield fact("what has no default is required: path alone", apart)(
         ["path"], lambda tool: list(tool["input_schema"]["required"])
     )
@@ -156,6 +151,7 @@ LONG = "".join(f"order {number}\n" for number in range(20_000))
         "odd.txt": "one\vtwo\x85three\u2028four\n",
         "last.txt": "first\nlast",
         "empty.txt": "",
+        "odds.txt": "iced tea, hot tea\n\nTea for two\nwater\n",
     },
 )
 def count_lines():
@@ -177,9 +173,9 @@ def count_lines():
             return attempt(yours, f"../{secret.parent.name}/secret.txt")
 
     none = Such("no number: an exception, such as a ToolError", lambda said: not any(map(str.isdigit, str(said))))
-    yield gives("it counts the lines of a file", cuts)(*counted(("menu.txt", "Water", 1), ("notes.txt", 3)))
+    yield gives("it counts the lines of a file", cuts)(*counted(("notes.txt", 3), ("odds.txt", 4)))
     yield gives("with a pattern, it counts only the lines that hold it", cuts)(
-        *counted(("notes.txt", "tea", 2), ("notes.txt", "coffee", 0))
+        *counted(("notes.txt", "tea", 2), ("notes.txt", "coffee", 0), ("odds.txt", "tea", 1), ("odds.txt", "t.a", 0))
     )
     yield gives("of a long file it counts every line", cuts)(*counted(("log.txt", 20_000), ("log.txt", "999", 38)))
     yield gives("only a newline ends a line", feeds)(*counted(("menu.txt", 2), ("odd.txt", 1)))

@@ -50,9 +50,11 @@ def write():
         return run(yours, path, content)
 
     def left_behind(yours, path, content):
-        """The names in the file's folder afterwards."""
+        """The names in the file's folder afterwards; in the folder `old` it was there before."""
         folder = (workdir() / path).parent
         folder.mkdir()
+        if folder.name == "old":
+            put(path, before)
         refusing(yours, path, content)
         return sorted(found.name for found in folder.iterdir())
 
@@ -80,7 +82,10 @@ def write():
     )
     yield gives("and makes no new one", empty)(("never.txt", half, "no such file"), run=after_a_refusal)
     yield gives("no other file stays behind", encodes)(
-        ("one/tea.txt", texts[1][1], ["tea.txt"]), ("two/tea.txt", half, []), run=left_behind
+        ("one/tea.txt", texts[1][1], ["tea.txt"]),
+        ("old/tea.txt", texts[1][1], ["tea.txt"]),
+        ("two/tea.txt", half, []),
+        run=left_behind,
     )
 
 
@@ -264,13 +269,16 @@ MANY = [f"many/{n:03}.log" for n in range(600)]
 
 
 @exercise(
-    "my_glob(pattern), a function that returns the names that match, sorted, one a line, as one string", own="run_glob"
+    "my_glob(pattern), a function that returns the names that match, sorted, one a line, as one string",
+    own="run_glob",
+    deadline=10.0,  # some need a second for 600 names
 )
 def names():
     def found(yours, pattern, names=SHOP):
         """Call yours where there are files of these names."""
         for name in names:
-            put(name, b"tea\n")
+            if not (workdir() / name).exists():
+                put(name, b"tea\n")
         return yours(pattern)
 
     def files(result, *_):

@@ -58,6 +58,11 @@ class LoopRun:
     def answered(self):
         return len(self.messages) > 2
 
+    def as_said(self):
+        """What the results of the third message say, and whether one says that it is an error."""
+        marks = [", is_error: True" if mark else "" for mark in self.results("is_error")]
+        return [f"{said}{mark}" for said, mark in zip(self.results("content"), marks, strict=True)]
+
     def said(self):
         """The text of what was returned, if it is a reply; else the thing itself."""
         content = getattr(self.returned, "content", None)
@@ -144,7 +149,7 @@ def _asks_and_answers():
         [HELLO, ONE], lambda model: [[tool["name"] for tool in TOOLS]] * len(model.lines), offered
     )
     yield seen("all results of a reply are in one message, in the order of the calls", everything)(
-        [ONE, PAIR], lambda model: [f"output of {id}" for id in model.ids], lambda run: run.results("content")
+        [ONE, PAIR], lambda model: [f"output of {id}" for id in model.ids], LoopRun.as_said
     )
     yield seen("each call is run once", everything)([ONE, PAIR], lambda model: model.ids, lambda run: sorted(run.ran))
 

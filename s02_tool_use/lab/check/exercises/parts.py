@@ -75,6 +75,16 @@ def has_number(text, number):
     return re.search(rf"(?<!\d){number}(?!\d)", text) is not None
 
 
+# ---- schemas
+
+
+def type_of(property):
+    """The type in a schema: `"string"` and `["string"]` say the same; with null it is a string that may be left out."""
+    kinds = property.get("type") or [one.get("type") for one in property.get("anyOf", [])]
+    wanted = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
+    return wanted[0] if len(wanted) == 1 else kinds
+
+
 # ---- messages
 
 
@@ -143,7 +153,7 @@ def quiz(takes):
     def make(table):
         rows = enumerate(table())
         asked = [fact(sentence, read)(right, partial(answer_to, number)) for number, (sentence, right, read) in rows]
-        return Exercise(table.__name__, takes, asked, untouched=is_open)
+        return Exercise(table.__name__, takes, asked, untouched=is_open, answers=len(asked))
 
     return make
 

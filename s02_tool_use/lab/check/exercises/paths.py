@@ -154,7 +154,12 @@ def walk():
         yield stopped("a path that goes in circles leads nowhere", CIRCLES)("loop", "loop/notes.txt")
         yield stopped("and nothing behind a circle leads out", CIRCLES)("loop/../link.txt", "loop/../../secret.txt")
         room = Named("a folder with links", folder="links")
-        yield stopped(f"{TOO_MANY} links on one way are too many", CIRCLES)(f"l{TOO_MANY}", root=room)
+        yield gives(f"{TOO_MANY} links on one way are too many", CIRCLES)(
+            (f"l{TOO_MANY}", A_REFUSAL),
+            (f"l{TOO_MANY - 1}", "links/l0"),  # and these are not
+            see=lambda came, *_: came if isinstance(came, Raised) else _place(came),
+            run=partial(refusing, partial(_in_the_room, root=room)),
+        )
 
 
 # ---- glob

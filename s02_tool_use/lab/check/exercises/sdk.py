@@ -2,6 +2,8 @@
 
 import base64
 import inspect
+import tempfile
+from pathlib import Path
 
 from ....calls.tool import schemas_of, tool_of
 from ....calls.waiting import settled
@@ -9,7 +11,7 @@ from ....dispatch import run_tool
 from ....workspace import workdir
 from ...api.rules import validate
 from ..exercise import Such, exercise
-from .parts import Raised, assistant, call, fact, is_a_sentence, quiz, string_that, user
+from .parts import Raised, assistant, call, fact, is_a_sentence, quiz, string_that, type_of, user
 
 
 def _schema(tool):
@@ -34,7 +36,7 @@ def _called(tool, **arguments):
 )
 def beta_tool():
     def types(tool):
-        return {name: value.get("type") for name, value in _schema(tool)["properties"].items()}
+        return {name: type_of(value) for name, value in _schema(tool)["properties"].items()}
 
     def number(right):
         return Such(f"{right!r}, a string", lambda value: value == right)
@@ -105,6 +107,11 @@ def picture():
     def refuses(sentence, read, name, data=None):
         return fact(sentence, read)(error, lambda tool: _refused(tool, name, data))
 
+    def outside(tool):
+        with tempfile.TemporaryDirectory(dir=workdir().parent) as folder:
+            (Path(folder) / "tea.png").write_bytes(PNG)
+            return _refused(tool, f"../{Path(folder).name}/tea.png", None)
+
     def accepted(tool):
         asked = call(1, schemas_of([tool])[0]["name"], path="tea.png")
         history = [user("Look."), assistant(asked), user(_looked(tool, "tea.png", PNG))]
@@ -124,7 +131,7 @@ def picture():
     yield refuses("text is not a picture, whatever the file is called", first, "notes.png", b"green tea\n")
     yield refuses("nor is an empty file", first, "empty.png", b"")
     yield refuses("a missing file is an error", block, "nothing.png")
-    yield refuses("so is a path that leads outside", block, "../tea.png")
+    yield fact("so is a path that leads outside", block)(error, outside)
 
 
 _FAULTS = (2, "Both faults went back to the model as results")
