@@ -92,29 +92,6 @@ def results_first_once_each(content):
     return [block for place, block in enumerate(blocks) if block not in blocks[:place]]
 
 
-def blocks_of(message):
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def answers(messages, in_one=False):
-    found, answered = {}, []
-    for message in messages:
-        for block in blocks_of(message):
-            if block["type"] == "tool_result":
-                found.setdefault(block["tool_use_id"], block)
-    for message in messages:
-        kept = [block for block in blocks_of(message) if block["type"] != "tool_result"]
-        calls = [block for block in kept if block["type"] == "tool_use"]
-        answered.append({"role": message["role"], "content": [b for b in kept if b not in calls] + calls})
-        cancelled = {"type": "tool_result", "content": "(cancelled)", "is_error": True}
-        own = [found.get(call["id"], {**cancelled, "tool_use_id": call["id"]}) for call in calls]
-        answered += [
-            {"role": "user", "content": some} for some in ([own] if in_one else [[one] for one in own]) if some
-        ]
-    return answered
-
-
 def marking_loop(client, model, messages, tools, run):
     for _ in range(10):
         reply = client.messages.create(model=model, max_tokens=8000, tools=tools, messages=messages)
@@ -164,7 +141,6 @@ COUNTS, HOLDS = "it counts the lines of a file", "with a pattern, it counts only
         ("count_lines", counting(lambda pattern, line: True), HOLDS),
         ("write", write_with_a_copy, "no other file stays behind"),
         ("results_first", results_first_once_each, "no block is lost, doubled or changed"),
-        ("answers", answers, "a call without any gets (cancelled)"),
         ("limit", marking_loop, "all results of a reply are in one message, in the order of the calls"),
         ("picture", picture_from_anywhere, "so is a path that leads outside"),
     ],
@@ -200,10 +176,6 @@ def test_a_string_that_may_be_none_is_a_string():
             return str(sum((pattern or "").encode() in line for line in file))
 
     assert check.beta_tool(my_count_lines)
-
-
-def test_the_answers_that_hold_all_results_of_a_turn_in_one_message_pass():
-    assert check.answers(lambda messages: answers(messages, in_one=True))
 
 
 @pytest.mark.parametrize(

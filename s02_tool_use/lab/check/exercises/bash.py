@@ -179,13 +179,12 @@ def bash_tool():
         return said if isinstance(said, str) and "42" in said else yours(command.replace("sleep 1", "sleep 2"), 1)
 
     def both_endings(yours, command):
-        """The last line of a command that ended, and of one that was stopped."""
-        said = yours(SUM, 60), patiently(yours, command)
-        return [text.strip().split("\n")[-1].strip() for text in said]
+        return [ending.strip() for ending in (yours(SUM, 60), patiently(yours, command))]
 
-    def tells_apart(last_lines):
-        ended, stopped = last_lines
-        return stopped not in (ended, "", "42")
+    def tells_apart(endings):
+        """Wherever it is said: not the output alone, and not the good end as well."""
+        status, stop = (ending.split("\n")[-1] for ending in endings)
+        return endings[0] != endings[1] != "42" and (stop == "42" or stop != status)
 
     def in_order(text):
         places = [text.find(part) for part in ("42", "18", "tea")]
@@ -213,7 +212,7 @@ def bash_tool():
     )
     yield gives("what it said until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
     yield gives("and that it was stopped is said: it is no good end", late)(
-        (TOO_LONG, Such("two last lines: how a command ended, and that one was stopped", tells_apart)), run=both_endings
+        (TOO_LONG, Such("two different endings, the second of which says so", tells_apart)), run=both_endings
     )
     yield gives("a byte that is no UTF-8 leaves a sign", raw)(
         (r"printf 'caf\351 au lait'", Such("'caf' and ' au lait', and something between them", signed))
