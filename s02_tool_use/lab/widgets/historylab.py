@@ -11,7 +11,7 @@ from .. import conversation, show
 from ..conversation import api_says, histories
 from ..show import page, rows
 from ..show.page import Page
-from .panel import Drawing, Panel, guarded, row, switch, typed
+from .panel import Drawing, Panel, guarded, row, sentence_for, switch, typed
 
 BY_NAME = {one.__name__: one for one in PASSES}
 
@@ -43,8 +43,8 @@ class HistoryLab(Panel):
     def twin(self) -> Page:
         try:
             before, after, repairs = self._pages()
-        except ValueError as error:  # what was typed is no history
-            return Page(str(error), page.escape(str(error)))
+        except Exception as error:  # what was typed is no history
+            return refusal(error)
         return Page("\n\n".join([before.text, repairs.text, after.text]), before.html + repairs.html + after.html)
 
     @guarded
@@ -58,7 +58,12 @@ class HistoryLab(Panel):
         why = self._case.get("why", "")
         links = " ".join(_link(address) for address in self._case.get("source", ()))
         self.why.draw(f"{page.escape(why)} {links}" if why else "")
-        for place, drawn in zip((self.before, self.fixed, self.repairs), self._pages(), strict=True):
+        places = self.before, self.fixed, self.repairs
+        try:
+            pages = self._pages()
+        except Exception as error:  # what was typed is no history: no verdict on another one may stay
+            self.after, pages = [], (Page("", ""), Page("", ""), refusal(error))
+        for place, drawn in zip(places, pages, strict=True):
             place.draw(drawn)
 
     @property
@@ -74,8 +79,8 @@ class HistoryLab(Panel):
         try:
             self.after, lines = fix(history, chosen)
         except ValueError as error:
-            self.after, said = [], str(error)
-            return before, Page("", ""), Page(said, page.bar(page.escape(said), page.RED))
+            self.after = []
+            return before, Page("", ""), refusal(error)
         text = "\n".join(f"repaired: {line}" for line in lines) or "nothing to repair"
         drawn = "".join(f"<li>{page.escape(line)}</li>" for line in lines)
         return before, self._side("after", self.after), Page(text, f"<ul>{drawn}</ul>" if lines else f"<i>{text}</i>")
@@ -85,6 +90,12 @@ class HistoryLab(Panel):
         badge = page.badge(name, page.GREEN if said == "accepted" else page.RED)
         verdict = page.bar(f"{badge} The API: {page.escape(said)}", page.GREY)
         return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
+
+
+def refusal(error):
+    """What cannot be read or fixed, as a Page."""
+    said = sentence_for(error)
+    return Page(said, f'<div role="alert">{page.bar(page.escape(said), page.RED)}</div>')
 
 
 def fix(history, chosen=tuple(BY_NAME)):

@@ -342,13 +342,17 @@ def test_a_history_can_be_pasted_as_json_or_as_python():
     assert panel.after == user("Hi.")
 
 
-def test_what_is_no_history_is_told_and_the_last_one_stays():
+@pytest.mark.parametrize("typed", ["[{", "nonsense", "{}", "3", "[" * 5000, "[" * 900 + "]" * 900])
+def test_above_what_is_no_history_no_verdict_stays(typed):
     panel = HistoryLab()
-    before = panel.fixed.value
-    panel.text.value = "[{"
-    assert "neither JSON nor a Python list" in shown(panel)
-    assert panel.fixed.value == before
-    assert "neither JSON nor a Python list" in repr(panel), "it can be shown in another cell"
+    panel.text.value = typed
+    no = "neither JSON nor a Python list|list of messages|recursion"
+    assert re.search(no, panel.repairs.value), "where the eye is"
+    assert "The API" not in shown(panel)
+    assert panel.after == []
+    assert re.search(no, repr(panel)), "it can be shown in another cell"
+    panel.text.value = '[{"role": "user", "content": "Hi."}]'
+    assert "after  The API: accepted" in shown(panel)
 
 
 def test_a_history_that_nobody_can_fix_is_told():
