@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+from itertools import groupby
 from typing import Any
 
 from .. import conversation
@@ -10,6 +11,7 @@ from .page import Page, badge, bar, code, escape
 from .source import code_of
 
 CONTEXT = 3  # lines around a change
+MOST_MESSAGES, FIRST_MESSAGES, LAST_MESSAGES = 60, 10, 30  # of more than the most, the first and the last are shown
 ALIKE = 0.6  # of two lines of code: then they stand beside each other; 1 is the same
 
 
@@ -17,7 +19,8 @@ def show_messages(messages: Any) -> Page:
     """Draw a conversation: its turns and blocks, which result answers which call, and what the API would refuse.
 
     messages: a list of messages, or a whole request (a dict that has them under "messages"). SDK objects or dicts,
-    broken ones too. What follows an assistant's turn may be still to come. Raises TypeError for anything else.
+    broken ones too. Of a long one the middle is folded. What follows an assistant's turn may be still to come.
+    Raises TypeError for anything else.
     """
     request = conversation.request_of(messages)
     messages = request["messages"]
@@ -35,11 +38,28 @@ def show_messages(messages: Any) -> Page:
         inside = "".join(html for _, html in found)
         html = f'<div style="margin-bottom:8px"><b>{escape(head)}</b>{inside}</div>'
         drawn.append(("\n".join([head, *(text for text, _ in found)]), html))
+    drawn = _folded(drawn, problem.message_index if problem is not None else None)
     if problem is not None and problem.message_index not in range(len(messages)):
         drawn.append(_refusal(problem))
     last = rows.counts(messages)
     texts, pieces = zip(*drawn, (last, f"<i>{last}</i>"), strict=True)
     return Page("\n".join(texts), "".join(pieces))
+
+
+def _folded(drawn, refused):
+    """Of a long conversation the middle folded, but for the message that the API refuses."""
+    if len(drawn) <= MOST_MESSAGES:
+        return drawn
+    last, found = len(drawn) - LAST_MESSAGES, []
+    for is_shown, group in groupby(
+        enumerate(drawn), lambda one: not FIRST_MESSAGES <= one[0] < last or one[0] == refused
+    ):
+        part = [one for _, one in group]
+        if not is_shown:
+            note, inside = f"... {rows.many(len(part), 'message')} in between", "".join(html for _, html in part)
+            part = [(note, f'<details style="margin-bottom:8px"><summary>{note}</summary>{inside}</details>')]
+        found += part
+    return found
 
 
 def _role(message):

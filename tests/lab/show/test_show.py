@@ -59,6 +59,32 @@ def text_of(html):
     return " ".join(Tags(html).text.split())
 
 
+def long_talk(turns):
+    return [{"role": ("user", "assistant")[n % 2], "content": f"Word {n}."} for n in range(2 * turns)]
+
+
+def test_of_a_long_conversation_the_middle_is_folded_and_its_length_is_said():
+    shown = show.show_messages(long_talk(1000))
+    assert [int(n) for n in re.findall(r"Word (\d+)", repr(shown))] == [*range(10), *range(1970, 2000)]
+    assert "\n... 1,960 messages in between\n1970 user\n" in repr(shown)
+    open_parts = re.sub(r"(?s)<details.*?</details>", "", shown.html)
+    assert re.findall(r"Word (\d+)", open_parts) == re.findall(r"Word (\d+)", repr(shown))
+    assert len(re.findall("Word", shown.html)) == 2000, "a click shows the rest"
+    assert "2,000 messages" in Tags(shown.html).text
+
+
+def test_a_refusal_in_the_middle_of_a_long_conversation_is_not_folded():
+    talk = long_talk(100)
+    talk[101]["content"] = ""
+    shown = show.show_messages(talk)
+    assert re.findall(r"\.\.\. (\d+) messages in between", repr(shown)) == ["91", "68"]
+    assert repr(shown).index("101 assistant") < repr(shown).index("!! the API refuses") < repr(shown).index("170 user")
+
+
+def test_a_conversation_of_sixty_messages_is_drawn_whole():
+    assert "in between" not in repr(show.show_messages(long_talk(30)))
+
+
 def test_a_conversation_as_text():
     assert repr(show.show_messages([USER, ASKS, ANSWERS])) == (
         "0 user\n"
