@@ -460,7 +460,21 @@ def cached_by_json(request):
     return made
 
 
+def cached_that_leaves_older_strings(request):
+    made = copy.deepcopy(request)
+    made["messages"][-1]["content"] = listed(made["messages"][-1]["content"])
+    for message in made["messages"]:
+        for block in message["content"] if isinstance(message["content"], list) else []:
+            block.pop("cache_control", None)
+    made["system"] = listed(made.get("system", []))
+    for part in (made.get("tools"), made["system"], made["messages"][-1]["content"]):
+        if part:
+            part[-1]["cache_control"] = dict(MARKER)
+    return made if made["system"] else {key: value for key, value in made.items() if key != "system"}
+
+
 RIGHT_CACHED = [
+    cached_that_leaves_older_strings,
     marks(),
     marks(marker={**MARKER, "ttl": "5m"}),
     cached_without_copying_all,
