@@ -14,11 +14,11 @@ from s02_tool_use.lab.check.exercise import NOT_YET, RIGHT, WRONG
 
 
 def right(table, *, spread=False):
-    """A test that each answer passes, and passes again: a check leaves nothing behind."""
+    """A test that each answer passes, and the first of an exercise passes again: a check leaves nothing behind."""
 
     @_named(table)
     def test(name, answer):
-        for _ in range(2):
+        for _ in range(2 if answer is table[name][0] else 1):
             verdict = getattr(check, name)(*(answer if spread else [answer]))
             assert verdict.passed, repr(verdict)
 

@@ -10,6 +10,7 @@ import functools
 import inspect
 import io
 import json
+import operator
 import os
 import shutil
 import time
@@ -287,14 +288,17 @@ class Room:
         self.seen = self.state()
 
     def state(self):
-        state = []
-        for folder, folders, names in os.walk(self.root):
-            state += [(folder, name, None) for name in folders]
-            for name in names:
-                with contextlib.suppress(OSError):
-                    info = os.lstat(os.path.join(folder, name))
-                    state.append((folder, name, (info.st_size, info.st_mtime_ns, info.st_mode)))
-        return sorted(state, key=lambda one: one[:2])
+        state, folders = [], [self.root]
+        for folder in folders:  # grows meanwhile
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                        state.append((entry.path, None))
+                    else:
+                        info = os.lstat(entry.path)  # on Windows an entry's own may be old
+                        state.append((entry.path, (info.st_size, info.st_mtime_ns, info.st_mode)))
+        return sorted(state, key=operator.itemgetter(0))
 
 
 def _files_of(root: Path) -> dict[str, bytes]:

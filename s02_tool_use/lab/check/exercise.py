@@ -95,6 +95,7 @@ class Property:
     see:      see(result, *arguments) picks what is compared; the whole result when left out.
     run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then
               yours is no stub, even if it returned nothing.
+    kept:     True for cases that take long, such as a whole conversation: several properties look at the same run.
     """
 
     sentence: str
@@ -103,6 +104,7 @@ class Property:
     right: Any
     see: Callable[..., object] | None = None
     run: Callable[..., object] | None = None
+    kept: bool = False
 
     def right_for(self, case: tuple) -> object:
         return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
@@ -191,6 +193,7 @@ class _Trial:
         self.exercise, self.yours, self.is_function = exercise, yours, is_function
         self.late, self.gave, self.now, self.errors, self.misfits = False, [], [], [], []
         self.results = []  # (case, what came out), where that is what yours returned
+        self.played = {}  # (run, ids of a case) -> what came of it
         self.lines_left = MOST_PRINTED
         self.package = trial.Entered(package_functions(exercise))
 
@@ -243,16 +246,26 @@ class _Trial:
         case.append((False, FORGOTTEN if value is None and does_something(self.yours) else value))
         return value
 
-    def _line(self, prop):
+    def _played(self, prop, case):
+        """What came of one case: the Outcome. self.now is what yours gave meanwhile."""
+        key = (prop.run, *map(id, case))
+        if prop.kept and key in self.played:
+            outcome, self.now = self.played[key]
+            return outcome
         run = prop.run or (lambda function, *args: function(*args))
+        # Copies: a function that changes its input must not spoil the next property.
+        args, self.now = copy.deepcopy(case), []
+        outcome = trial.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
+        self.late = bool(outcome.late)
+        if getattr(outcome.value, "attempted", False):
+            self.now.append((False, outcome.value))  # a `run` saw that something was done, if nothing was returned
+        self.gave += self.now
+        self.played[key] = outcome, self.now
+        return outcome
+
+    def _line(self, prop):
         for case in sorted(prop.cases, key=size):
-            # Copies: a function that changes its input must not spoil the next property.
-            args, self.now = copy.deepcopy(case), []
-            outcome = trial.call(run, self._recorded, *args, deadline=self.exercise.deadline, stdin=self.stdin)
-            self.late = bool(outcome.late)
-            if getattr(outcome.value, "attempted", False):
-                self.now.append((False, outcome.value))  # a `run` saw that something was done, if nothing was returned
-            self.gave += self.now
+            outcome = self._played(prop, case)
             # In time as well: what came back may be a list without an end.
             looked = trial.call(_compared, prop, case, outcome, deadline=self.exercise.deadline)
             value, same, seen = looked.value if looked.value else (outcome.value, False, False)

@@ -26,6 +26,7 @@ DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
 CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives an eighth
 GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
+MOST_EVENTS = 10_000  # calls and returns of which Entered looks at each: a search through many files has a million
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
 CLONE_FS = 0x200  # unshare(2): a current folder of its own for the thread that asks
@@ -137,7 +138,7 @@ def is_learners(file: str) -> bool:
 
 
 class Entered:
-    """Sees which of some functions are called in a `with` block: `names`, in their order."""
+    """Sees which of some functions are called in a `with` block, early in it: `names`, in their order."""
 
     def __init__(self, functions: list[Callable]) -> None:
         self.functions, self.names = functions, list[str]()
@@ -145,6 +146,7 @@ class Entered:
 
     def __enter__(self) -> None:
         if self._codes:
+            self._left = MOST_EVENTS
             sys.setprofile(self._look)  # in this thread alone
 
     def __exit__(self, *_: object) -> None:
@@ -152,6 +154,9 @@ class Entered:
             sys.setprofile(None)
 
     def _look(self, frame, event, argument):
+        self._left -= 1
+        if not self._left:
+            sys.setprofile(None)
         name = self._codes.get(frame.f_code) if event == "call" else None
         if name is not None and name not in self.names:
             self.names.append(name)

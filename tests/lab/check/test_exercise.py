@@ -186,6 +186,20 @@ def test_something_that_is_no_function_is_named():
     )
 
 
+def test_a_run_that_takes_long_is_kept_for_the_properties_that_look_at_the_same_case():
+    def talked(yours, number):
+        print("hello")
+        return yours(number)
+
+    asked, two, run = [], 2, lambda see, right: Property("", READ, [(1,), (two,)], right, see, talked, kept=True)
+    parts = [run(lambda said, n: said[0], lambda n: n), run(lambda said, n: said[1], lambda n: 3 * n)]
+    verdict = Exercise("talk", "my_talk(number)", parts)(lambda n: asked.append(n) or (n, 2 * n))
+    assert asked == [1, two]
+    assert verdicts(verdict) == [RIGHT, WRONG]
+    assert verdict.lines[1].details[0][1].endswith("(1)")
+    assert ("printed", "hello") in verdict.lines[1].details
+
+
 def test_a_check_runs_twice_with_the_same_words():
     exercise = doubled()
     assert repr(exercise(lambda n: object())) == repr(exercise(lambda n: object()))

@@ -227,3 +227,22 @@ def test_the_workspace_comes_back_after_an_exception(workspace):
     with pytest.raises(ZeroDivisionError), trial.temporary_workspace():
         1 / 0  # noqa: B018
     assert workdir() == workspace
+
+
+# ---- what is called in it
+
+
+def test_the_functions_that_are_called_early_are_seen_and_a_long_run_is_not_slowed_down():
+    def searches(before):
+        sum(map(wants_two, range(before), range(before)))
+        return wants_two(1, 2), sys.getprofile()
+
+    def watched(before):
+        entered = trial.Entered([calls_a_library, wants_two])
+        with entered:
+            _, profile = searches(before)
+        assert sys.getprofile() is None
+        return entered.names, profile is not None
+
+    assert watched(3) == (["wants_two"], True)
+    assert watched(trial.MOST_EVENTS) == (["wants_two"], False)

@@ -124,7 +124,7 @@ way_out = (3, "On its way out")
 
 @row
 def seen(sentence, read, models, right, see):
-    return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play)
+    return Property(sentence, read, each(*models), right, lambda run, _: see(run), _play, kept=True)
 
 
 def _asks_and_answers():
