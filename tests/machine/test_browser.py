@@ -347,6 +347,29 @@ def test_a_long_chat_is_scrolled_by_keyboard(talks):
     wait_for("the end", lambda: talks.in_cell("talk-8", SCROLLERS + "return scrollers[0].scrollTop === 0"))
 
 
+def test_a_pressed_button_has_a_mark_and_not_only_another_colour(widgets):
+    marks = (
+        "return [...document.querySelectorAll('.widget-toggle-button')].map("
+        "b => [b.classList.contains('mod-active'), getComputedStyle(b, '::before').content])"
+    )
+    seen = widgets.run(marks)
+    assert {pressed for pressed, _ in seen} == {True, False}
+    for pressed, mark in seen:
+        assert ("\N{CHECK MARK}" in mark) == pressed
+
+
+def test_the_arrow_of_a_list_has_the_colour_of_its_text(widgets):
+    looks = (
+        "return [...document.querySelectorAll('.jp-OutputArea .widget-dropdown > select')].map("
+        "e => [getComputedStyle(e).backgroundImage, getComputedStyle(e).appearance])"
+    )
+    seen = widgets.run(looks)
+    assert len(seen) >= 5
+    assert {tuple(look) for look in seen} == {("none", "auto")}, "no picture of a black arrow: the browser's own"
+    assert widgets.theme(True) or widgets.run("return getComputedStyle(document.body).colorScheme") == "dark"
+    widgets.theme(False)
+
+
 def test_what_a_chat_says_lands_in_no_other_cell(widgets):
     cells = {cell["id"]: cell["outputs"] for cell in widgets.notebook()["cells"]}
     assert [output["data"]["text/plain"] for output in cells["busy"]] == ["2"]

@@ -42,8 +42,8 @@ class Chat(Panel):
         scroll = ipywidgets.Layout(flex_flow="column-reverse", overflow="hidden auto", max_height="520px")
         hint = "Write to the agent, then press Enter"
         self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
-        self.prompt._submission_callbacks.register_callback(self._send)  # Enter, and not the leaving of the field
-        self.send_button = button("Send", self._send, button_style="primary")
+        self.prompt._submission_callbacks.register_callback(self._submit)  # Enter, and not the leaving of the field
+        self.send_button = button("Send", self._submit, button_style="primary")
         tooltip = "Stop; the conversation stays valid"
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
         self.asked, self.link, self.end = Drawing(), Drawing(), Drawing(flex="none")
@@ -93,7 +93,7 @@ class Chat(Panel):
     # What the buttons do
 
     @after_typing
-    def _send(self):
+    def _submit(self):
         prompt = self.prompt.value
         self.link.draw("")
         self.session.send(prompt)

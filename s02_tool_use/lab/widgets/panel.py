@@ -13,6 +13,12 @@ from ..sessions.job import LEFT_BEHIND, Job, Stopped, ctrl_c_kept
 from ..show import page
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
+# What ipywidgets has no option for: a pressed button has a mark and not only another colour, and the arrow of a list
+# is the browser's own, in the colour of the text (theirs is black, on a dark page too).
+STYLE = """<style>
+.s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
+.s02-panel .widget-dropdown > select { appearance: auto; background-image: none }
+</style>"""
 TICK_SECONDS = 1.0  # between two looks at how far it is
 
 
@@ -27,7 +33,9 @@ class Panel(ipywidgets.VBox):
         self.notice = Drawing()
         self._work, self._stop_work, self._ticks = None, lambda: None, 0
         self._loop = _running_loop()  # the kernel's; None in a plain Python
-        super().__init__([*parts, self.notice], layout=ipywidgets.Layout(width="100%"))
+        style = ipywidgets.HTML(STYLE, layout=ipywidgets.Layout(height="0", margin="0"))
+        super().__init__([*parts, self.notice, style], layout=ipywidgets.Layout(width="100%"))
+        self.add_class("s02-panel")
 
     def __repr__(self):
         return self.twin().text

@@ -90,6 +90,14 @@ def test_a_widget_brings_html_and_text_beside_its_view(panel):
 
 
 @every_kind
+def test_no_method_of_ours_stands_in_the_place_of_one_that_widgets_call(panel):
+    ours = {name for kind in type(panel).__mro__ if kind.__module__.startswith("s02") for name in vars(kind)}
+    theirs = {name for kind in type(panel).__mro__ if kind.__module__.startswith("ipywidgets") for name in vars(kind)}
+    both = {name for name in ours & theirs if callable(getattr(panel, name)) and not name.startswith("__")}
+    assert both == {"_repr_mimebundle_"}
+
+
+@every_kind
 def test_every_control_says_what_it_is_for(panel):
     for part in every(panel):
         if isinstance(part, (ipywidgets.Button, ipywidgets.Dropdown, ipywidgets.Checkbox, ipywidgets.ToggleButtons)):
@@ -500,7 +508,7 @@ def test_a_second_message_while_it_works_is_refused_and_kept_in_its_field(chat):
     press(panel, "Send")
     wait_for_question(panel)
     panel.prompt.value = "And this?"
-    panel._send()
+    panel._submit()
     assert "still at work" in shown(panel)
     assert panel.prompt.value == "And this?"
     press(panel, "Stop")
