@@ -15,7 +15,7 @@ from typing import Any
 from .. import workspace
 from ..calls.tool import schemas_of
 from . import rooms, show
-from .client.endpoint import answerer_of
+from .client.endpoint import answerer_of, who_answers
 from .screen import DIM, RED, YELLOW, Screen, history_file, line_editor
 from .sessions.session import ASK_BEFORE, FAILED, STOPPED, Session
 from .show import page, rows
@@ -147,7 +147,7 @@ class TerminalChat:
 
     def talk(self) -> int:
         """Read and answer until the input ends. Returns the exit status."""
-        self.say("/help lists the commands, Ctrl-D leaves.", DIM)
+        self.say(f"Answers: {self.answerer}. /help lists the commands, Ctrl-D leaves.", DIM)
         leaving = False  # after a Ctrl-C at the prompt
         while True:
             try:
@@ -190,10 +190,15 @@ class TerminalChat:
         self.screen.end_line()
         return reason
 
+    @property
+    def answerer(self) -> str:
+        """Who answers: rules, a script, a recording, or the model's name."""
+        return who_answers(self.session.client, self.session.model)
+
     def working(self) -> str:
         """What is said while the turn goes on, unless it waits for an answer."""
         progress = self.session.progress
-        return f"... {progress}. Ctrl-C stops." if progress and not self.session.question else ""
+        return f"... {self.answerer}: {progress}. Ctrl-C stops." if progress and not self.session.question else ""
 
     def draw(self, kind: str, data: Any) -> None:
         """Draw what the session tells, and answer its questions."""

@@ -8,10 +8,11 @@ from typing import Any
 import ipywidgets
 
 from .. import conversation, show
+from ..client.endpoint import who_answers
 from ..sessions.session import ASK_BEFORE, Session
 from ..show import page, rows
 from ..show.page import Page
-from .panel import Drawing, Panel, after_typing, button, guarded, row, typed
+from .panel import Drawing, Panel, after_typing, answers, button, guarded, row, typed
 
 # Tab comes to it, and then the arrow keys scroll the conversation: they are not JupyterLab's here.
 END = '<div tabindex="0" data-lm-suppress-shortcuts="true" style="opacity:.75">end of the conversation</div>'
@@ -48,12 +49,12 @@ class Chat(Panel):
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
         self.asked, self.link, self.end = Drawing(), Drawing(), Drawing(flex="none")
         self.status, self.working = Drawing(width="auto"), Drawing(width="auto")
-        answers = row(
+        verdicts = row(
             button("Allow", lambda _: self._decide(True), button_style="success"),
             button("Always in this session", lambda _: self._decide("always")),
             button("Do not allow", lambda _: self._decide(False), button_style="danger"),
         )
-        self.question = ipywidgets.VBox([self.asked, answers], layout=ipywidgets.Layout(display="none"))
+        self.question = ipywidgets.VBox([self.asked, verdicts], layout=ipywidgets.Layout(display="none"))
         self._text, self._answer, self._waits, self._turn = "", None, False, None
         self._calls: dict[str, Any] = {}
         self._all: list[ipywidgets.VBox] = []  # turns
@@ -77,8 +78,13 @@ class Chat(Panel):
         """The conversation so far: a list to use in a cell. It is a copy of the list, not of the messages."""
         return list(self.session.messages)
 
+    @property
+    def answerer(self) -> str:
+        """Who answers: rules, a script, a recording, or the model's name."""
+        return who_answers(self.session.client, self.session.model)
+
     def twin(self) -> Page:
-        head = f"A chat with {self.session.model}."
+        head = f"A chat. Answers: {self.answerer}."
         drawn = show.show_messages(self.session.messages)
         text, html = f"{head}\n{drawn.text}", f"<p><i>{page.escape(head)}</i></p>{drawn.html}"
         if self.session.requests:
@@ -211,7 +217,7 @@ class Chat(Panel):
         self.stop_button.disabled = not session.busy
         self._draw_working()
         doing = "waits for you" if session.question else "at work" if session.busy else "ready"
-        self.status.draw(f'<span role="status">{doing} · {page.escape(self._used())}</span>')
+        self.status.draw(f'{answers(self.answerer)} <span role="status">{doing} · {page.escape(self._used())}</span>')
 
     def _used(self):
         return ", ".join(filter(None, (*self.session.used, self.session.cost_in_words)))

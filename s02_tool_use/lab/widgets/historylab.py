@@ -11,7 +11,7 @@ from .. import conversation, show
 from ..conversation import api_says, histories
 from ..show import page, rows
 from ..show.page import Page
-from .panel import Drawing, Panel, guarded, row, sentence_for, switch, typed
+from .panel import Drawing, Panel, answers, guarded, row, sentence_for, switch, typed
 
 BY_NAME = {one.__name__: one for one in PASSES}
 
@@ -37,7 +37,8 @@ class HistoryLab(Panel):
         for part in (self.text, *self.switches.values()):
             part.observe(self._changed, "value")
         both = row(self.before, self.fixed)
-        super().__init__([self.case, self.why, self.text, row(*self.switches.values()), self.repairs, both])
+        judge = Drawing(answers("rules"), width="auto")  # what the API says is said here by the course's rules
+        super().__init__([row(self.case, judge), self.why, self.text, row(*self.switches.values()), self.repairs, both])
         self._changed()
 
     def twin(self) -> Page:

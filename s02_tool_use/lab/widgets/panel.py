@@ -197,6 +197,11 @@ class Drawing(ipywidgets.HTML):
         self.value = f'<div style="line-height:1.45">{drawn}</div>' if drawn else ""
 
 
+def answers(who):
+    """A badge that says who answers. Its colour says no more than its words."""
+    return page.badge(who, page.GREY)
+
+
 def choice(label, options):
     """Buttons of which one is pressed, beside their label."""
     layout = ipywidgets.Layout(width="auto", display="flex", flex_flow="row wrap", align_items="center")

@@ -6,7 +6,7 @@ from ..show import page
 from ..show.page import Page
 from ..show.table import show_table
 from . import escapes
-from .panel import Drawing, Panel, choice, guarded, row, switch
+from .panel import Drawing, Panel, answers, choice, guarded, row, switch
 
 COLOURS = {"inside": page.GREEN, "refused": page.GREY, "ESCAPED": page.RED}
 
@@ -30,7 +30,10 @@ class PathLab(Panel):
         self.text.observe(self._look, "value")
         for box in self.layouts:
             box.observe(self._built, "value")
-        super().__init__([self.kind, row(self.text, self.examples), row(*self.layouts), self.place, self.table])
+        who = Drawing(answers("no model: you type"), width="auto")
+        super().__init__(
+            [row(self.kind, who), row(self.text, self.examples), row(*self.layouts), self.place, self.table]
+        )
         self._built()
 
     def twin(self) -> Page:

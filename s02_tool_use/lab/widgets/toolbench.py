@@ -18,7 +18,7 @@ from ..client.progress import Progress
 from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
-from .panel import FULL, Drawing, Panel, after_typing, button, choice, guarded, row, typed
+from .panel import FULL, Drawing, Panel, after_typing, answers, button, choice, guarded, row, typed
 
 TYPED_AS_JSON = ("object", "array", "any")
 WIDTH = {"width": "60em", "max_width": FULL}
@@ -45,7 +45,13 @@ class ToolBench(Panel):
         self.tool.observe(self._picked, "value")
         self.raw.observe(self._switched, "value")
         super().__init__(
-            [row(self.tool, self.raw), self.about, self.form, row(self.run_button, self.stop_button), self.shown]
+            [
+                row(self.tool, self.raw, Drawing(answers("no model: you call"), width="auto")),
+                self.about,
+                self.form,
+                row(self.run_button, self.stop_button),
+                self.shown,
+            ]
         )
         self._picked()
 

@@ -11,7 +11,7 @@ import time
 import ipywidgets
 import pytest
 
-from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, widgets
+from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, widgets
 from s02_tool_use.lab.api.rules import validate
 from s02_tool_use.lab.sessions import job
 from s02_tool_use.lab.sessions.job import Stopped
@@ -825,3 +825,34 @@ def test_a_tool_that_hears_no_stop_is_left_behind_at_the_bench(workspace, monkey
         asyncio.run(main())
     finally:
         free.set()
+
+
+# ---- who answers
+
+
+def test_a_chat_says_who_answers_and_goes_on_to_say_so_after_a_reconnect(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    by_rules = Chat(*connect())
+    by_script = Chat(*connect(script=["Hello."], record=tmp_path / "talk.jsonl"))
+    by_script.session.run("Hello?")
+    by_recording = Chat(*connect(replay=tmp_path / "talk.jsonl"))
+    by_model = Chat(*connect(base_url="http://127.0.0.1:9", model="m-7 <b>", api_key="k"))
+    connect()
+    for panel, who in (
+        (by_rules, "rules"),
+        (by_script, "a script"),
+        (by_recording, "a recording"),
+        (by_model, "m-7 &lt;b&gt;"),
+    ):
+        assert f">{who}</span>" in panel.status.value
+        assert f"Answers: {who}." in panel.twin().html
+    by_rules.session.client, by_rules.session.model = by_model.session.client, by_model.session.model
+    press(by_rules, "New conversation")
+    assert "m-7" in by_rules.status.value
+
+
+@every_kind
+def test_every_widget_but_the_stepper_has_a_badge_of_who_answers(panel):
+    who = {"Chat": "a script", "HistoryLab": "rules", "PathLab": "no model", "ToolBench": "no model"}
+    name = type(panel).__name__
+    assert name == "Stepper" or f">{who[name]}" in "".join(drawing.value for drawing in drawings(panel))
