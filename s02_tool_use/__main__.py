@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 HELP = """\
-python3 -m s02_tool_use            opens the notebooks in JupyterLab; what follows goes to JupyterLab
-python3 -m s02_tool_use test       runs all tests, the notebooks included, on all cores; what follows goes to pytest
+python3 -m s02_tool_use            opens the notebooks in JupyterLab; further arguments go to JupyterLab
+python3 -m s02_tool_use test       runs all tests, the notebooks included, on all cores; further arguments go to pytest
 python3 -m s02_tool_use chat       the agent in a terminal; it works in the current folder,
                                    in the folder of the course on a copy of the sample project
 python3 -m s02_tool_use serve      the offline API for any client; prints its address

@@ -33,7 +33,7 @@ TOOLS = [
         "bubblewrap only the workspace can be written, /tmp is empty each time and there is no network. On others "
         "the command reaches all that the user can reach: stay in the workspace.",
         ["command"],
-        command=("string", "The command, of one or more lines. It must not wait for an answer."),
+        command=("string", "The command, of one or more lines. It must not wait for input."),
         timeout=("number", "Seconds after which it is stopped: 120 if left out, at most 600."),
     ),
     _tool(
@@ -48,27 +48,27 @@ TOOLS = [
     ),
     _tool(
         "write_file",
-        "Write a whole file as UTF-8; an old one is replaced, missing folders are made. Returns its size. To edit a "
-        "part use edit_file.",
+        "Write a whole file as UTF-8; an existing one is replaced, missing folders are created. Returns its size. "
+        "To edit a part use edit_file.",
         ["path", "content"],
         path=_PATH,
         content=("string", "The whole new content."),
     ),
     _tool(
         "edit_file",
-        "Replace old_text by new_text in a file; says in which lines. old_text must be in the file exactly once, "
-        "copied exactly, whitespace too: take in some lines around it if it is not unique.",
+        "Replace old_text with new_text in a file; returns the lines changed. old_text must be in the file exactly "
+        "once, copied exactly, whitespace included; add surrounding lines if it is not unique.",
         ["path", "old_text", "new_text"],
         path=_PATH,
-        old_text=("string", "The text to be replaced. A line end fits the file's own, LF or CRLF."),
+        old_text=("string", "The text to be replaced. Line ends are converted to the file's own, LF or CRLF."),
         new_text=("string", "The text to put in its place; empty to delete."),
         replace_all=("boolean", "Replace every occurrence; then old_text need not be unique."),
     ),
     _tool(
         "glob",
         "List files and folders of the workspace by name, sorted, at most 500. Names that begin with a dot are listed "
-        "only if the pattern names the dot; else they are counted. A name in quotes is given to the other tools as it "
-        "is, quotes too. Folders that are links are not searched.",
+        "only if the pattern names the dot; else they are counted. Pass a name in quotes to the other tools as it "
+        "is, quotes included. Folders that are links are not searched.",
         ["pattern"],
         pattern=("string", "Such as *.txt, src/**/*.py (** is any number of folders), *.{ts,tsx}."),
     ),

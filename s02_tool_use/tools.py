@@ -29,7 +29,7 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None, byt
     limit, line = _number("limit", limit, 1), _number("offset", offset, 0)
     at_byte = _number("byte_offset", byte_offset, 0)
     if line is not None and at_byte is not None:
-        raise ToolError("offset is a line and byte_offset a byte to start at; give one of them")
+        raise ToolError("offset is the line to start at, byte_offset the byte; give only one of them")
     with opened(path) as file:
         raw, start, size = read_part(file, path, limit, line or 1, at_byte, MAX_SHOWN_BYTES)
     text, used, notes = text_in(raw, start, size)
@@ -39,7 +39,7 @@ def run_read(path: str, limit: int | None = None, offset: int | None = None, byt
 
 
 def run_write(path: str, content: str) -> str:
-    """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are made.
+    """Write `content` as UTF-8, replacing the file at once or not at all; missing folders are created.
 
     Where the file cannot be replaced it is written in place, and the result says so.
     """
@@ -68,9 +68,11 @@ def run_edit(path: str, old_text: str, new_text: str, replace_all: bool = False)
     if not count:
         raise ToolError(f"old_text was not found in {path!r}.{hint(raw, old_text)}")
     if count > 1 and not replace_all:
-        raise ToolError(f"old_text is in {path!r} at {places}; add text around it, or use replace_all")
+        raise ToolError(
+            f"old_text is in {path!r} at {places}; include surrounding text to make it unique, or use replace_all"
+        )
     if result == raw:
-        raise ToolError("this would change nothing: a line end stays the kind that it is in the file")
+        raise ToolError("this would change nothing: line ends keep the kind that the file has")
     return _with_notes(f"Edited {path}: {places}", notes)
 
 

@@ -123,7 +123,7 @@ def parts_of(p: str | bytes | os.PathLike[str]) -> tuple[str, ...]:
 def opened_parent(p: str | bytes | os.PathLike[str], create: bool = False) -> Iterator[tuple[int | None, str]]:
     """Open the folder that `p` lies in, for the `dir_fd` of the os functions: gives (descriptor, name in it).
 
-    With create, missing folders are made. Errors of the system, inside the with block too, come out as ToolErrors.
+    With create, missing folders are created. Errors of the system, inside the with block too, come out as ToolErrors.
     A name that glob shows quoted is taken so. On Windows, without folder descriptors, it gives (None, the whole path).
     """
     *parents, name = parts_of(meant(p, safe_path)) or (".",)

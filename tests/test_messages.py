@@ -219,7 +219,7 @@ REPAIRS = [
         [user(text("List the files."))],
         [
             "dropped the result of 'toolu_1' in message 0: there is no such call",
-            "joined messages 0 to 1: they are one turn of the user's",
+            "joined messages 0 to 1: they are one turn of the user",
         ],
     ),
     (
@@ -231,16 +231,16 @@ REPAIRS = [
         [Q, assistant(CALL, THINKING, text("b")), user(RESULT)],
         [Q, assistant(CALL), user(RESULT), assistant(THINKING, text("b")), {"role": "user", "content": "Continue."}],
         [
-            "put the calls of message 1 after what else is said in that turn",
-            "added a message of the user's: Continue.",
+            "reordered the turn at message 1: calls come last, their results right behind them",
+            "added a user message: Continue.",
         ],
     ),
     (
         [Q, assistant(CALL, RESULT, text("done"))],
         [Q, assistant(CALL), user(RESULT), assistant(text("done")), {"role": "user", "content": "Continue."}],
         [
-            "moved a tool_result block of message 1 to a message of the user's",
-            "added a message of the user's: Continue.",
+            "moved a tool_result block of message 1 to the user",
+            "added a user message: Continue.",
         ],
     ),
     (
@@ -275,7 +275,7 @@ REPAIRS = [
     (
         [Q, assistant(text(""), CALL), user(RESULT)],
         [Q, assistant(CALL), user(RESULT)],
-        ["dropped an empty text in message 1"],
+        ["dropped an empty text block in message 1"],
     ),
     ([{"role": "user", "content": " "}, Q], [Q], ["dropped message 0: it was empty"]),
     (
@@ -296,22 +296,22 @@ REPAIRS = [
     (
         [Q, assistant(CALL), user({**RESULT, "content": [text("no"), IMAGE], "is_error": True})],
         [Q, assistant(CALL), user({**RESULT, "content": [text("no"), IMAGE], "is_error": False})],
-        ["made the error in message 2 a plain result: an error can hold text alone"],
+        ["made the error in message 2 a plain result: an error can hold only text"],
     ),
     (
         [Q, assistant(CALL), user({**RESULT, "content": [{"rows": 3}]})],
         [Q, assistant(CALL), user({**RESULT, "content": [text('{"rows": 3}')]})],
-        ["made a part of a result in message 2 a block of text"],
+        ["made a part of a result in message 2 a text block"],
     ),
     (
         [user({**text("a"), "_id": 1, "cache_control": {**MARKER, "scope": "global"}})],
         [user(text("a", cache_control=MARKER))],
-        ["removed _id from a text block in message 0", "wrote the cache_control of a text block in message 0 anew"],
+        ["removed _id from a text block in message 0", "corrected the cache_control of a text block in message 0"],
     ),
     (
         [user(text("a", cache_control={"ttl": "1h", "scope": "global"}), text("b", cache_control={"ttl": "2h"}))],
         [user(text("a", cache_control={**MARKER, "ttl": "1h"}), text("b", cache_control=MARKER))],
-        ["wrote the cache_control of a text block in message 0 anew"] * 2,
+        ["corrected the cache_control of a text block in message 0"] * 2,
     ),
     (
         [{**Q, "ts": 1, "id": "x"}],
@@ -321,35 +321,35 @@ REPAIRS = [
     (
         [{"role": "system", "content": "Be brief."}, assistant(text("Yes?")), Q],
         [{"role": "user", "content": "Be brief."}, assistant(text("Yes?")), Q],
-        ["made message 0 the user's: a system prompt goes beside the list, into `system`"],
+        ["made message 0 a user message: a system prompt goes into `system`, beside the list"],
     ),
     (
         [Q, assistant(THINKING), Q],
         [user(text("List the files."), text("List the files."))],
-        ["dropped the thinking that ended an assistant's turn"],
+        ["dropped the thinking that ended an assistant turn"],
     ),
     (
         [Q, assistant(FOUND, text("a"), SEARCH, FOUND, text("b")), Q],
         [Q, assistant(text("a"), SEARCH, FOUND, text("b")), Q],
-        ["dropped a web_search_tool_result block in message 1: it has no pair of this API's"],
+        ["dropped a web_search_tool_result block in message 1: this API made no call and result that belong together"],
     ),
     (
         [Q, assistant(text("a"), {**FOUND, "type": "mcp_tool_result"}), Q],
         [Q, assistant(text("a")), Q],
-        ["dropped a mcp_tool_result block in message 1: it has no pair of this API's"],
+        ["dropped a mcp_tool_result block in message 1: this API made no call and result that belong together"],
     ),
     (
         [Q, assistant({**CALL, "input": {"n": [float("nan"), "a\udc80"]}}), user(RESULT)],
         [Q, assistant({**CALL, "input": {"n": ["nan", "a\\udc80"]}}), user(RESULT)],
         [
-            "wrote out the number nan in message 1: JSON does not have it",
-            "wrote out half of a character in message 1: JSON does not have it",
+            "wrote out the number nan in message 1: JSON cannot hold it",
+            "wrote out a lone surrogate in message 1: JSON cannot hold it",
         ],
     ),
     (
         [{"role": "user", "content": "a\ud800"}],
         [{"role": "user", "content": "a\\ud800"}],
-        ["wrote out half of a character in message 0: JSON does not have it"],
+        ["wrote out a lone surrogate in message 0: JSON cannot hold it"],
     ),
     (
         [Q, assistant({"type": "reasoning", "text": "I greet.", "summary": []}, text("Hello.")), Q],
@@ -359,40 +359,40 @@ REPAIRS = [
     (
         [Q, assistant(CALL), user({**RESULT, "content": [{"type": "log", "text": "a", "level": 3}]})],
         [Q, assistant(CALL), user({**RESULT, "content": [text('{"type": "log", "text": "a", "level": 3}')]})],
-        ["made a part of a result in message 2 a block of text"],
+        ["made a part of a result in message 2 a text block"],
     ),
     (
         [Q, SYSTEM, Q],
         [user(text("List the files."), text("List the files.")), SYSTEM],
-        ["moved a system message to the end of a user's turn"],
+        ["moved a system message to the end of a user turn"],
     ),
     (
         [Q, assistant(CALL), SYSTEM, user(RESULT, text("a"))],
         [Q, assistant(CALL), user(RESULT, text("a")), SYSTEM],
-        ["moved a system message to the end of a user's turn"],
+        ["moved a system message to the end of a user turn"],
     ),
     (
         [Q, assistant(text("a")), SYSTEM, assistant(text("b")), Q],
         [Q, assistant(text("a"), text("b")), Q, SYSTEM],
-        ["moved a system message to the end of a user's turn"],
+        ["moved a system message to the end of a user turn"],
     ),
     (
         [Q, assistant(text("a")), SYSTEM],
         [Q, assistant(text("a")), {"role": "user", "content": "Continue."}, SYSTEM],
         [
-            "added a message of the user's: Continue.",
-            "moved a system message to the end of a user's turn",
+            "added a user message: Continue.",
+            "moved a system message to the end of a user turn",
         ],
     ),
     (
         [Q, assistant(text("a"), SEARCH), SYSTEM],
         [Q, SYSTEM, assistant(text("a"), SEARCH)],
-        ["moved a system message to the end of a user's turn"],
+        ["moved a system message to the end of a user turn"],
     ),
     (
         [assistant(text("a")), SYSTEM, assistant(SEARCH)],
         [{"role": "user", "content": "Continue."}, SYSTEM, assistant(text("a"), SEARCH)],
-        ["added a message of the user's: Continue."],
+        ["added a user message: Continue."],
     ),
     (
         [Q, assistant(CALL, THINKING, CALL2), user(RESULT)],
@@ -413,8 +413,8 @@ REPAIRS = [
         [Q, {"role": "system", "content": [text("a"), {"type": "document", "source": SOURCE}]}],
         [user(text("List the files."), text("a"), {"type": "document", "source": SOURCE})],
         [
-            "made message 1 the user's: a system prompt goes beside the list, into `system`",
-            "joined messages 0 to 1: they are one turn of the user's",
+            "made message 1 a user message: a system prompt goes into `system`, beside the list",
+            "joined messages 0 to 1: they are one turn of the user",
         ],
     ),
     (
@@ -425,12 +425,12 @@ REPAIRS = [
     (
         [Q, assistant(SEARCH, text("a"))],
         [Q, assistant(text("a")), {"role": "user", "content": "Continue."}],
-        ["dropped a server_tool_use whose result never came", "added a message of the user's: Continue."],
+        ["dropped a server_tool_use whose result never came", "added a user message: Continue."],
     ),
     (
         [Q, assistant(CALL, text("a"), SEARCH), user(RESULT, text("b"))],
         [Q, assistant(text("a"), CALL), user(RESULT, text("b"))],
-        ["dropped a server_tool_use whose result never came", "put the calls of that turn after its last words"],
+        ["dropped a server_tool_use whose result never came", "moved the calls to the end of that turn"],
     ),
     (
         [
@@ -449,7 +449,7 @@ REPAIRS = [
         ],
         ["removed the cache_control of an early text block"],
     ),
-    ([], [{"role": "user", "content": "Continue."}], ["added a message of the user's: Continue."]),
+    ([], [{"role": "user", "content": "Continue."}], ["added a user message: Continue."]),
     *(
         (
             [Q, assistant(text("a"), {"type": kind, "text": "b"}), Q],
@@ -461,23 +461,23 @@ REPAIRS = [
     (
         [{"role": "user", "content": ["a"]}],
         [user(text("a"))],
-        ["made a string in the content of message 0 a block of text"],
+        ["made a string in the content of message 0 a text block"],
     ),
     ([{"role": "user", "content": text("a")}], [user(text("a"))], ["made the content of message 0 a list of blocks"]),
     (
         [user(text("a", cache_control={**MARKER, "ttl": "1h", "scope": "global"}))],
         [user(text("a", cache_control={**MARKER, "ttl": "1h"}))],
-        ["wrote the cache_control of a text block in message 0 anew"],
+        ["corrected the cache_control of a text block in message 0"],
     ),
     (
         [user(*(text("a", cache_control={**MARKER, "ttl": ttl}) for ttl in ("1h", "5m", "1h")))],
         [user(*(text("a", cache_control={**MARKER, "ttl": ttl}) for ttl in ("1h", "5m", "5m")))],
-        ["made the cache_control of a text block one of 5m, as one before it is"],
+        ["made the cache_control of a text block 5m, like the one before it"],
     ),
     (
         [Q, assistant(text("a")), SYSTEM, assistant(SEARCH)],
         [Q, SYSTEM, assistant(text("a"), SEARCH)],
-        ["moved a system message to the end of a user's turn"],
+        ["moved a system message to the end of a user turn"],
     ),
 ]
 
@@ -591,8 +591,8 @@ def test_a_system_message_that_cannot_stay_goes_into_the_system_of_the_request(o
     assert system == [text("a"), text("b", cache_control=MARKER)]
     assert repaired(Q, OPTIONS, SYSTEM, system_role=False)[1] == [
         "removed output_config from message 1",
-        "made message 2 the user's: a system prompt goes beside the list, into `system`",
-        "joined messages 0 to 2: they are one turn of the user's",
+        "made message 2 a user message: a system prompt goes into `system`, beside the list",
+        "joined messages 0 to 2: they are one turn of the user",
     ]
 
 
@@ -744,7 +744,7 @@ def test_what_an_sdk_object_holds_that_cannot_be_sent_is_named():
     assert repaired(Q, assistant(call), user(RESULT)) == (
         [Q, assistant(CALL), user(RESULT)],
         [
-            "wrote out the number nan in message 1: JSON does not have it",
+            "wrote out the number nan in message 1: JSON cannot hold it",
             "removed partial_json, score from a tool_use block in message 1",
         ],
     )
@@ -816,7 +816,7 @@ def test_a_list_far_larger_than_a_stretch_is_fixed_as_a_whole():
     assert fixed[2] == user(RESULT, text("a"))
     assert repairs == [
         "moved the result of toolu_1 from message 4003 to its call in message 1",
-        "joined messages 4002 to 4003: they are one turn of the user's",
+        "joined messages 4002 to 4003: they are one turn of the user",
     ]
     assert validate(request(fixed), STRICT) is None
 

@@ -98,7 +98,7 @@ def test_a_limit_or_offset_that_is_no_number_is_refused(workspace, limit):
 
 def test_a_line_and_a_byte_to_start_at_are_one_too_many(workspace):
     put(workspace, b"1\n2\n")
-    with pytest.raises(ToolError, match="give one of them"):
+    with pytest.raises(ToolError, match="give only one of them"):
         run_read("f", offset=2, byte_offset=2)
 
 

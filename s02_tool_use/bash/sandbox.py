@@ -64,7 +64,7 @@ def _status(work, mode, network):
         return False, "S02_SANDBOX=off: bash can reach whatever you can reach"
     if fault := _fault(work, network):
         return False, f"no bubblewrap ({fault}): bash can reach whatever you can reach"
-    return True, f"bubblewrap: only the workspace can be written, {'the' if network else 'no'} network"
+    return True, f"bubblewrap: only the workspace is writable, {'the' if network else 'no'} network"
 
 
 def confined(begin: list, work: str) -> tuple[list, str]:
@@ -101,7 +101,7 @@ def _fault(work, network):
     try:
         done = subprocess.run(trial, env={}, cwd="/", input=b"", capture_output=True, timeout=TRIAL_SECONDS)
     except subprocess.TimeoutExpired:
-        return f"a trial took more than {TRIAL_SECONDS} s"
+        return f"a test run took more than {TRIAL_SECONDS} s"
     except OSError as error:
         return str(error)
     if done.stdout.strip() == b"42":
@@ -167,7 +167,7 @@ def _hard_links(found, work):
         if left < 0:
             raise ToolError(
                 "nothing was run: the file with the key has other names (hard links), and the workspace is too large "
-                "to look for all of them; keep the key in a file of its own, outside the workspace"
+                "to find all of them; keep the key in a file of its own, outside the workspace"
             )
         for path in (os.path.join(folder, name) for name in names):
             with contextlib.suppress(OSError):

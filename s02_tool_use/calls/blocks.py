@@ -20,7 +20,7 @@ _PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 MOST_BLOCKS = 1000
 MOST_ENCODED = 24 * 1024 * 1024  # base64 characters of all blocks together: a request has at most 32 MB
 _NO_TEXT = ("type", "media_type", "url", "file_id", "ttl")  # strings that are never shortened
-_AS_DATA = "If it is data and no block, return it as a string: json.dumps(...)."
+_AS_DATA = "If it is data and not a block, return it as a string: json.dumps(...)."
 
 
 def is_block(value: Any) -> bool:
@@ -70,10 +70,8 @@ def _plain(part, place):
     if isinstance(part, str):
         return {"type": "text", "text": str.__str__(part)}
     if not is_block(part):
-        shown = f"of type {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is no block"
-        raise ToolError(
-            f"The tool returned blocks, but {place} is {shown}: return blocks and strings alone. {_AS_DATA}"
-        )
+        shown = f"of type {type(part).__name__}" if not isinstance(part, Mapping) else "a dict that is not a block"
+        raise ToolError(f"The tool returned blocks, but {place} is {shown}: return only blocks and strings. {_AS_DATA}")
     try:
         # Numbers that JSON lacks and surrogates are written out here.
         return as_json(block_of(part) if hasattr(part, "model_dump") else dict(part), log=lambda note: None)

@@ -46,7 +46,7 @@ def content_of(value: Any) -> str | list[dict]:
         data = _Data().plain(value, "")
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)  # a Path or a date by itself
     except RecursionError:
-        raise ToolError("The tool returned data that is nested too deeply, or that holds itself.") from None
+        raise ToolError("The tool returned data that is nested too deeply, or that contains itself.") from None
     if isinstance(value, Cut):
         note = f"[stopped after {len(value)} items: there are more. Return fewer, or a summary.]"
         text = f"{shortened(text, MAX_RESULT_CHARACTERS // 2)}\n{note}"
@@ -149,7 +149,7 @@ def fault_content(name: object, error: Exception) -> str | list[dict]:
             blocks = as_blocks(list(said or ()))
             texts = [block for block in blocks if block["type"] == "text"]
             if left := len(blocks) - len(texts):
-                texts.append({"type": "text", "text": f"[{left} block(s) left out: an error can hold text alone]"})
+                texts.append({"type": "text", "text": f"[{left} block(s) left out: an error can hold only text]"})
             return texts
         except Exception:  # its blocks cannot be sent: its text can
             return sendable(error)

@@ -67,9 +67,11 @@ def _name(function):
         function = function.func
     name = getattr(function, "__name__", type(function).__name__)
     if name == "<lambda>":
-        raise ToolError("A lambda has no name that a model could call it by: write it with def, and annotate it.")
+        raise ToolError("A lambda has no name for a model to call: write it with def, and annotate it.")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ToolError(f"{name!r} is no name for a tool: the API takes A-Z, a-z, 0-9, _ and -, at most 128 of them.")
+        raise ToolError(
+            f"{name!r} is not a valid tool name: the API takes A-Z, a-z, 0-9, _ and -, at most 128 of them."
+        )
     return name
 
 
@@ -78,18 +80,18 @@ def _parameters(function, name):
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        raise ToolError(f"{name} does not tell its parameters: wrap it in a def with annotated ones.") from None
+        raise ToolError(f"{name} does not show its parameters: wrap it in a def with annotated ones.") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}  # what was bound is not the model's
     parameters = [p for p in parameters if p.name not in bound]
     for p in parameters:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            why = f"{p} does not say what a model may send. Write a parameter with a name for each argument."
+            why = f"{p} does not say what a model may send. Write a named parameter for each argument."
         elif p.kind is p.POSITIONAL_ONLY:
             why = f"{p.name} is positional-only, and a model names its arguments. Wrap it in a def, or take out the /."
         elif not _KEY.fullmatch(p.name):
             why = f"the API takes no argument called {p.name!r}. Use A-Z, a-z, 0-9 and _, at most 64 of them."
         elif p.annotation is p.empty and p.name == "self":
-            why = f"it is the method of a class. Give that of an object: thing.{name}."
+            why = f"it is a method taken from its class. Take it from an object: thing.{name}."
         elif p.annotation is p.empty:
             why = f"{p.name} has no annotation. Write what it takes, such as {p.name}: str; Any takes anything."
         else:
@@ -171,8 +173,8 @@ def _adapter(fields, inner, name, parameter):
     except Exception as error:  # of many kinds: of pydantic, and of the types themselves
         kind = inspect.formatannotation(fields.get(parameter))
         raise ToolError(
-            f"{name} cannot be a tool: a model sends JSON, of which no {kind} can be made for {parameter}. Take a "
-            "string, a number, a bool, a list, a dict, an Enum, a dataclass or a pydantic model."
+            f"{name} cannot be a tool: a model sends JSON, which cannot be turned into {kind}, the type of "
+            f"{parameter}. Take a string, a number, a bool, a list, a dict, an Enum, a dataclass or a pydantic model."
         ) from error
 
 

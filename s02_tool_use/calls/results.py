@@ -23,7 +23,7 @@ def sendable(value: object) -> str:
     try:
         text = value if type(value) is str else str(value)
     except Exception:
-        text = f"({type(value).__name__}: it cannot be written as a string)"
+        text = f"({type(value).__name__}: it cannot be converted to a string)"
     clean = cut(text)  # before the middle is left out: that could leave half of a key
     if clean != text:
         clean += KEY_CUT

@@ -54,7 +54,7 @@ def load_jsonschema() -> Any:
 
 
 def fit(value: Any, kind: Any) -> Any:
-    """`value` if it is of the JSON type, else ValueError. "2" and 2.0 are meant well where a number is asked for."""
+    """`value` if it is of the JSON type, else ValueError. "2" and 2.0 are meant well where a number is expected."""
     if kind in ("integer", "number") and isinstance(value, (str, float)):
         if isinstance(value, str) and _WHOLE.fullmatch(value):
             value = int(value)  # a float would change the digits of a long one

@@ -56,7 +56,7 @@ def _made(thing):
         return _of_the_sdk(thing)
     if isinstance(thing, type) or not callable(thing):
         what = f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
-        raise ToolError(f"This cannot be a tool, since it is {what}: {KINDS}.")
+        raise ToolError(f"This cannot be a tool, because it is {what}: {KINDS}.")
     from .functions import tool_from_function  # here, since it imports pydantic
 
     return tool_from_function(thing)
@@ -111,7 +111,7 @@ def table_of(tools: Iterable[Any], handlers: Mapping[str, Any]) -> dict[str, Any
 
 
 def twice(name: str) -> str:
-    return f"Two tools have the name {name!r}: leave one out, or give one another name."
+    return f"Two tools are named {name!r}: leave one out, or rename it."
 
 
 def no_list(tools: Any) -> str:

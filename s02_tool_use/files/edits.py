@@ -108,7 +108,7 @@ def hint(raw: bytes, old_text: str) -> str:
     start = map(str.strip, old_text[:HINT_BYTES].split("\n"))
     wanted = next(filter(None, start), old_text)[:HINT_CHARACTERS]
     if "\\x" in wanted and wanted.encode() not in raw and wanted in text.replace("\x1b", "\\x1b"):
-        return " What read_file shows as \\xNN is a single byte of the file; take the text around it."
+        return " What read_file shows as \\xNN is a single byte of the file; use the text around it."
     composed = unicodedata.normalize("NFC", wanted)
     if any(composed in unicodedata.normalize("NFC", line) and wanted not in line for line in lines):
         return " The file spells its accents in another Unicode form (NFC or NFD); edit a part without accents."

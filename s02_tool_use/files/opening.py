@@ -118,7 +118,7 @@ def locked(folder) -> contextlib.AbstractContextManager:
             return contextlib.nullcontext()  # the lock ends when the descriptor is closed
         except BlockingIOError:
             if time.monotonic() > deadline:
-                raise ToolError("somebody else keeps the folder locked; nothing was changed, try again") from None
+                raise ToolError("another program keeps the folder locked; nothing was changed, try again") from None
             time.sleep(0.005)
         except OSError:  # a file system without locks
             break
@@ -145,7 +145,7 @@ def replace(folder, name, data, p, seen=None) -> list[str]:
         if old is None or error.errno not in IN_PLACE:
             raise
         _overwrite(folder, name, data, p, seen or old)
-        return [f"written into the file itself, for a new one could not take its place: {error.strerror}"]
+        return [f"written into the file itself, because a new one could not replace it: {error.strerror}"]
     return []
 
 
@@ -205,4 +205,4 @@ def _write_all(file, data):
 def _refuse_changed(before, now, p):
     before, now = ((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) for found in (before, now))
     if before != now:
-        raise ToolError(f"{p!r} was changed by somebody else meanwhile; read it again")
+        raise ToolError(f"{p!r} was changed by another program in the meantime; read it again")

@@ -103,7 +103,7 @@ def calls_last(turn, following, log):
             others.append(block)
     ordered = [(others + calls, in_order([call["id"] for call in calls], standing)) for others, calls in pieces]
     if len(pieces) > 1 or ordered[0][0] != whole:
-        log(f"put the calls of message {turn.first} after what else is said in that turn")
+        log(f"reordered the turn at message {turn.first}: calls come last, their results right behind them")
     return ordered
 
 

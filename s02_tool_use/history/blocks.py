@@ -30,7 +30,7 @@ def fixed(block, place, log, unknown="drop"):
     for name, right in TYPES[kind].items():
         if not isinstance(block.get(name), right):
             if not isinstance(None, right):
-                return log(f"dropped the {kind} block in {place}: it is not whole")
+                return log(f"dropped the {kind} block in {place}: it is incomplete")
             log(f"removed the {name} of a {kind} block in {place}: it was {kind_name(block[name])}")
             del block[name]
     caller = block.get("caller")
@@ -48,9 +48,9 @@ def fix_text(block, place, log):
     """
     text = block.get("text")
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        log(f"made the number {text} in {place} text")
+        log(f"made the number {text} in {place} a string")
         block["text"] = text = str(text)
-    return block if has_words(text) else log(f"dropped an empty text in {place}")
+    return block if has_words(text) else log(f"dropped an empty text block in {place}")
 
 
 def fix_call(block, place, log):
@@ -84,7 +84,7 @@ def _arguments(given):
 def _with_id(block, name, place, log):
     """An id is a string. One that is missing is the empty string, which gets a name later (ids.py)."""
     if not isinstance(block.get(name), str):
-        log(f"made the {name} of a {block['type']} block in {place} text")
+        log(f"made the {name} of a {block['type']} block in {place} a string")
         block[name] = "" if block.get(name) is None else str(block[name])
     return block
 
@@ -105,7 +105,7 @@ def fix_result(block, place, log, unknown):
         block["content"] = NO_OUTPUT
     content = block.get("content")
     if block.get("is_error") and isinstance(content, list) and any(part["type"] != "text" for part in content):
-        log(f"made the error in {place} a plain result: an error can hold text alone")
+        log(f"made the error in {place} a plain result: an error can hold only text")
         block["is_error"] = False
     return _with_id(block, "tool_use_id", place, log)
 
@@ -117,7 +117,7 @@ def _inside(part, place, log, unknown):
     kind = part.get("type") if isinstance(part, dict) else None
     strange = isinstance(kind, str) and kind not in TYPES and unknown == "keep"
     if not (isinstance(part, dict) and (str(kind) in INSIDE_RESULT or strange or as_other_apis_write(part))):
-        log(f"made a part of a result in {place} a block of text")
+        log(f"made a part of a result in {place} a text block")
         part = {"type": "text", "text": part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}
     return fixed(part, place, log, unknown)
 
@@ -127,7 +127,7 @@ def fix_thinking(block, place, log):
     if not isinstance(block.get("signature"), str) or not block["signature"]:
         return log(f"dropped the thinking without a signature in {place}")
     if not isinstance(block.get("thinking"), str):
-        log(f"gave the thinking in {place} an empty text")
+        log(f"added the missing text of the thinking in {place}: empty")
         block["thinking"] = ""
     return block
 

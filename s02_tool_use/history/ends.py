@@ -30,7 +30,7 @@ def limit_markers(messages, log):
         del block["cache_control"]
     for block in dropwhile(lambda one: one["cache_control"].get("ttl") == "1h", marked[-MOST_MARKERS:]):
         if block["cache_control"].get("ttl") == "1h":
-            log(f"made the cache_control of a {block['type']} block one of 5m, as one before it is")
+            log(f"made the cache_control of a {block['type']} block 5m, like the one before it")
             block["cache_control"]["ttl"] = "5m"
 
 
@@ -40,7 +40,7 @@ def end_with_user(messages, log, prefill):
         return
     last = messages[-1] if messages else {"role": "user"}
     if not prefill or last["role"] != "assistant":
-        log(f"added a message of the user's: {CONTINUE}")
+        log(f"added a user message: {CONTINUE}")
         messages.append({"role": "user", "content": CONTINUE})
         return
     blocks = blocks_of(last["content"])

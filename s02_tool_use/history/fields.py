@@ -87,8 +87,8 @@ def as_json(value, place="", log=None):
     if value is None or isinstance(value, int) or isinstance(value, float) and value - value == 0:
         return value
     if isinstance(value, (str, float)) and log:
-        kind = "half of a character" if isinstance(value, str) else f"the number {value}"
-        log(f"wrote out {kind} in {place}: JSON does not have it")
+        kind = "a lone surrogate" if isinstance(value, str) else f"the number {value}"
+        log(f"wrote out {kind} in {place}: JSON cannot hold it")
         return str(value).encode("utf-8", "backslashreplace").decode()
     if hasattr(value, "model_dump"):
         return as_json(dumped(value), place, log)
@@ -123,7 +123,7 @@ def known_fields(block, place, log, unknown):
         block = {key: value for key, value in block.items() if key not in extra}
     marker = block.get("cache_control")
     if marker is not None and marker not in _MARKERS:
-        log(f"wrote the cache_control of a {kind} block in {place} anew")
+        log(f"corrected the cache_control of a {kind} block in {place}")
         ttl = marker.get("ttl") if isinstance(marker, dict) else None
         block["cache_control"] = {"type": "ephemeral"} | ({"ttl": ttl} if ttl in ("5m", "1h") else {})
     return block

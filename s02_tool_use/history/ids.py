@@ -139,7 +139,7 @@ def pair_server_tools(messages, log):
         else:
             return True
         if not right:
-            log(f"dropped a {kind} block in message {place}: it has no pair of this API's")
+            log(f"dropped a {kind} block in message {place}: this API made no call and result that belong together")
         return right
 
     return only(messages, ours)

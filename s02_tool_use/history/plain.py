@@ -59,7 +59,7 @@ def _plain(message, place, log, **options):
 def _block(block, role, place, log, keep_unsigned_thinking=False, unknown="drop", **_):
     """Plain data first, then known fields, then what they must hold. None when nothing is left."""
     if isinstance(block, str):
-        log(f"made a string in the content of {place} a block of text")
+        log(f"made a string in the content of {place} a text block")
         block = {"type": "text", "text": block}
     if hasattr(block, "model_dump"):
         block = block_of(block)

@@ -36,7 +36,7 @@ def keep_or_move(message, place, log, takes, begun, system):
         system += blocks
         content = []
     elif blocks:
-        log(f"made {place} the user's: a system prompt goes beside the list, into `system`")
+        log(f"made {place} a user message: a system prompt goes into `system`, beside the list")
     return {"role": "user", "content": content}
 
 
@@ -60,12 +60,12 @@ def in_their_place(messages, log):
     while waiting and not may_be_followed(before) and at and placed[at - 1]["role"] == "assistant":
         at -= 1
     if waiting and not at:
-        log(f"added a message of the user's: {CONTINUE}")
+        log(f"added a user message: {CONTINUE}")
         placed.insert(0, {"role": "user", "content": CONTINUE})
     placed[at or 1 : at or 1] = waiting
     moved = [one for one, was in zip(placed, messages, strict=False) if one is not was and one["role"] == "system"]
     for _ in moved:
-        log("moved a system message to the end of a user's turn")
+        log("moved a system message to the end of a user turn")
     return merge_neighbours(placed) if moved or len(placed) > len(messages) else placed
 
 

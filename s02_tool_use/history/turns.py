@@ -45,7 +45,7 @@ def turns_of(messages, log=lambda line: None):
         for block in blocks_of(content):
             home = HOME.get(block["type"], role)
             if home != role:
-                log(f"moved a {block['type']} block of message {index} to a message of the {home}'s")
+                log(f"moved a {block['type']} block of message {index} to the {home}")
             if home != turn.role or turn.after:
                 turn = Turn(home, content if isinstance(content, str) else None, [], [])
                 turns.append(turn)
@@ -78,7 +78,7 @@ def parts_of(block):
 
 
 CONTINUE = "Continue."
-JOINED = "joined messages {} to {}: they are one turn of the {}'s"
+JOINED = "joined messages {} to {}: they are one turn of the {}"
 
 
 def merge_neighbours(messages: list, log: Callable[[str], object] = lambda line: None) -> list:
@@ -137,10 +137,10 @@ def close_turns(messages, log):
             if len(left) < len(blocks):
                 log("dropped a server_tool_use whose result never came")
             while left and left[-1]["type"] in THINKING:
-                log(f"dropped the {left.pop()['type']} that ended an assistant's turn")
+                log(f"dropped the {left.pop()['type']} that ended an assistant turn")
             if len(left) < len(blocks):
                 if left and left[-1]["type"] == "text" and any(block["type"] == "tool_use" for block in left):
-                    log("put the calls of that turn after its last words")
+                    log("moved the calls to the end of that turn")
                     left.sort(key=lambda block: block["type"] == "tool_use")
                 message = {"role": "assistant", "content": left}
             answered = answered or bool(left)

@@ -37,7 +37,7 @@ def request_of(given: object) -> dict:
         data = [data]
     request = data if isinstance(data, dict) and "messages" in data else {"messages": data}
     if not isinstance(request["messages"], list):
-        raise TypeError(f"A conversation is a list of messages, and this is {type(given).__name__}. Give a list.")
+        raise TypeError(f"A conversation is a list of messages, not {type(given).__name__}. Give a list.")
     return request
 
 

@@ -140,7 +140,7 @@ def test_a_trial_that_took_too_long_is_said_and_tried_again(bwrap, workspace, mo
     bwrap("exec sleep 60")
     monkeypatch.setattr(sandbox, "TRIAL_SECONDS", 0.05)
     assert run_bash("echo ran") == (
-        "ran\n[exit status 0; not confined: no bubblewrap (a trial took more than 0.05 s): "
+        "ran\n[exit status 0; not confined: no bubblewrap (a test run took more than 0.05 s): "
         "bash can reach whatever you can reach]"
     )
     monkeypatch.setattr(sandbox, "TRIAL_SECONDS", 30)

@@ -355,8 +355,8 @@ def test_a_block_that_is_wrong_is_an_error_that_says_which_field(block, said):
 
 @pytest.mark.parametrize("other", [3, {"a": 1}, None, [text()], b"x", Plain()], ids=lambda value: type(value).__name__)
 def test_what_is_no_block_beside_one_is_named_by_its_place(other):
-    said = "a dict that is no block" if isinstance(other, dict) else f"of type {type(other).__name__}"
-    assert f"The tool returned blocks, but block 1 is {said}: return blocks" in fault([text(), other])
+    said = "a dict that is not a block" if isinstance(other, dict) else f"of type {type(other).__name__}"
+    assert f"The tool returned blocks, but block 1 is {said}: return only blocks" in fault([text(), other])
 
 
 def test_a_text_without_words_is_left_out_since_the_api_takes_none():

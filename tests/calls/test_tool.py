@@ -66,9 +66,9 @@ def test_a_name_twice_is_refused_before_anything_is_sent(scripted):
         lambda: Session(client, model, tools=tools),
         lambda: Run(client, model, [{"role": "user", "content": "Go."}], tools=tools),
     ):
-        with pytest.raises(ToolError, match="Two tools have the name 'add'"):
+        with pytest.raises(ToolError, match="Two tools are named 'add'"):
             refused()
-    assert "Two tools have the name 'add'" in run("add", tools, a=1, b=2)
+    assert "Two tools are named 'add'" in run("add", tools, a=1, b=2)
 
 
 def test_what_was_not_offered_does_not_run_in_the_loop(scripted, workspace):
@@ -94,7 +94,7 @@ def test_below_a_cell_a_tool_error_is_one_sentence():
     with pytest.raises(ToolError) as caught:
         schemas_of([int])
     (line,) = caught.value._render_traceback_()
-    assert line.startswith("ToolError: This cannot be a tool, since it is the class int: ")
+    assert line.startswith("ToolError: This cannot be a tool, because it is the class int: ")
 
 
 def test_the_content_of_the_sdks_tool_error_is_kept_as_far_as_an_error_may_hold_it():
@@ -107,5 +107,5 @@ def test_the_content_of_the_sdks_tool_error_is_kept_as_far_as_an_error_may_hold_
     assert run("fails", [fails], how="words") == "words"
     assert [block["text"] for block in run("fails", [fails], how="blocks")] == [
         "no",
-        "[1 block(s) left out: an error can hold text alone]",
+        "[1 block(s) left out: an error can hold only text]",
     ]

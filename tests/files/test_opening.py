@@ -38,7 +38,7 @@ def test_where_a_draft_cannot_take_the_name_the_file_itself_is_written(workspace
     before = path.stat()
     monkeypatch.setattr("os.replace", refusing(number))
     for said in (run_write("f", "new"), run_edit("f", "new", "newer"), run_write("f", "")):
-        assert said.endswith(f"[{IN_PLACE}, for a new one could not take its place: {os.strerror(number)}]")
+        assert said.endswith(f"[{IN_PLACE}, because a new one could not replace it: {os.strerror(number)}]")
     assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
     assert {entry.name: entry.read_text() for entry in workspace.iterdir()} == {"f": ""}
     assert call("write_file", path="missing", content="x")["is_error"]

@@ -135,5 +135,5 @@ def test_what_the_loop_makes_takes_the_short_way(scripted, workspace):
     messages.append({"role": "user", "content": "Hello?"})
     lines = []
     assert quick.right_copy(messages, lines.append) == normalize_messages(messages)
-    assert lines == ["joined messages 2 to 3: they are one turn of the user's"]
+    assert lines == ["joined messages 2 to 3: they are one turn of the user"]
     assert quick.right_copy(loop(100, "a.txt"), lines.append) == loop(100, "a.txt")

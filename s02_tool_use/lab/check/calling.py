@@ -89,7 +89,9 @@ class Caller:
             tried.result = outcome.value
         if outcome.late:
             self.late = tried
-            tried.faults = {"late": f"{outcome.late}. An endless loop, or a wait for what never comes?"}
+            tried.faults = {
+                "late": f"{outcome.late}. Is it an endless loop, or does it wait for something that never comes?"
+            }
         else:
             tried.faults.update(self.faults_of(tried, outcome))
         return tried

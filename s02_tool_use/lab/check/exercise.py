@@ -285,7 +285,7 @@ class _Trial:
         error, right, printed = outcome.error, prop.right_for(case), outcome.printed
         yours, wanted = around(shown(value, limit=None), shown(right, limit=None))
         if outcome.late:
-            yours = f"{outcome.late}. An endless loop, or a wait for what never comes?"
+            yours = f"{outcome.late}. Is it an endless loop, or does it wait for something that never comes?"
         elif error is not None and self.now and not (raised and error is last):
             yours = shown(FORGOTTEN if last is None else last)  # it gave something from which ours could not go on
             if last is FORGOTTEN:
@@ -306,7 +306,7 @@ class _Trial:
             yours += (
                 f", and {getattr(self.yours, '__name__', 'yours')} returned None{self._why_none(prop, case, printed)}"
             )
-        elif yours == wanted:  # such as the text alone, where a dict with it is asked for
+        elif yours == wanted:  # such as the text alone, where a dict with it is expected
             yours += f" (but what came back is {a(type(outcome.value))})"
         elif seen:
             yours += other_kind(value, right)
@@ -326,7 +326,7 @@ class _Trial:
         with contextlib.suppress(Exception):  # a learner's class may have a broken __str__
             said = clean(str(error))
         if isinstance(error, RecursionError):
-            said = "it calls itself, without an end"
+            said = "it calls itself without end"
         yours = f"{type(error).__name__}: {said}".removesuffix(": ") + (f" ({line})" if line else "")
         if "NoneType" in said and changes_in_place(self.yours):
             yours += f". {IN_PLACE}"
@@ -339,7 +339,7 @@ class _Trial:
             candidates.append(ast.literal_eval(printed.strip()))
         outcomes = [trial.Outcome(value) for value in candidates if printed.strip()]
         if any(_compared(prop, case, outcome)[1] for outcome in outcomes):
-            return " (it prints the right result: return it in place of printing it)"
+            return " (it prints the right result: return it instead of printing it)"
         if printed:
             return " (printed, and not returned?)"
         return f" (is a return missing? {IN_PLACE})" if changes_in_place(self.yours) else " (is a return missing?)"
@@ -363,7 +363,7 @@ class _Trial:
                 name = getattr(self.yours, "__name__", "yours")
                 inputs = " and ".join(f"{name}({', '.join(map(shown, given))})" for given in (case, other))
                 details = [("input", inputs), ("yours", f"each time {shown(first)}")]
-                return "what it gives depends on what it gets", WRONG, details
+                return "the result depends on the input", WRONG, details
         return None
 
     def _refused(self):
@@ -372,14 +372,14 @@ class _Trial:
             more = sorted(set(block) - RESULT_KEYS, key=str)
             if more:
                 details = [("yours", shown(block)), ("right", f"without {', '.join(map(repr, more))}")]
-                return "a tool_result has no other keys, which the API would refuse", WRONG, details
+                return "a tool_result has no other keys: the API would refuse them", WRONG, details
         return None
 
     def _marked(self):
         """The problem of results that all say that they are errors."""
         blocks = self._tool_results()
         if len(blocks) > 1 and not self.exercise.errors and all(block.get("is_error") is True for block in blocks):
-            return "a result that is no error is not marked as one", WRONG, [("yours", shown(blocks[0]))]
+            return "a result that is not an error is not marked as one", WRONG, [("yours", shown(blocks[0]))]
         return None
 
     def _tool_results(self):
@@ -426,7 +426,7 @@ def other_kind(value, right):
     wanted = right.kind if isinstance(right, Such) else None if isinstance(right, Named) else type(right)
     if wanted in (None, type(None), type(value)) or isinstance(value, (BaseException, Named)):
         return ""
-    return f" ({a(type(value))}, and {a(wanted)} is asked for)"
+    return f" ({a(type(value))}, and {a(wanted)} is expected)"
 
 
 def package_functions(exercise):
@@ -483,11 +483,9 @@ def _strange_function(value, call, mine):
         return f"{call} takes the function itself, {call}({mine}), and was given {given}."
     called = value if inspect.isroutine(value) else inspect.unwrap(getattr(value, "func", value.__call__))
     if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
-        return f"{name} is an async function, and nobody awaits it here: define it with def alone."
+        return f"{name} is an async function, and nothing awaits it here: define it with plain def."
     if inspect.isgeneratorfunction(called):
-        return (
-            f"{name} has a yield in it, so that calling it runs none of its lines: collect the values, and return them."
-        )
+        return f"{name} has a yield in it, so calling it runs none of its lines: collect the values, and return them."
     return ""
 
 

@@ -32,7 +32,7 @@ LINES = {
     "arguments": ("each argument has a type and a description", ""),
     "does": ("its description says what it does", "a sentence that says more than the name"),
     "use": (
-        "its description says when to use it, or where it ends",
+        "its description says when to use it, or what its limits are",
         "a sentence such as “Use it when ...”, “Only for ...”",
     ),
     "back": ("its description says what comes back", "a sentence such as “Returns the number of lines.”"),
@@ -173,7 +173,7 @@ class _Lint:
             self._is_wrong("use", yours)
         if not reading.says(reading.BACK, said):
             hidden = "Returns:" in (inspect.getdoc(function) or "") and "Returns:" not in said
-            self._is_wrong("back", yours, ("but", "what stands below “Returns:” is not sent; say it above" * hidden))
+            self._is_wrong("back", yours, ("but", "the text under “Returns:” is not sent; say it above" * hidden))
 
     # ---- what shows when it is called
 

@@ -89,7 +89,7 @@ def disagreements(schema: Any, function: Callable | None) -> Iterator[str]:
         return
     named = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     placed = {p.name for p in parameters if p.kind is p.POSITIONAL_ONLY}
-    yield from (f"the function takes {name} by its place alone, and a call names its arguments" for name in placed)
+    yield from (f"the function takes {name} by position only, and a call names its arguments" for name in placed)
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         unknown = [name for name in offered if name not in named and name not in placed]
         yield from (f"the schema offers {name}, which the function does not take" for name in unknown)

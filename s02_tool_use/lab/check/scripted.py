@@ -109,7 +109,9 @@ def _lines(agent: "Agent", good: Sequence[dict], bad: Sequence[dict]) -> dict[st
     ]:
         tried, *others = agent.tries([call] if works is None else [call, works])
         if agent.late:
-            wrong("fine", tried, f"{agent.late}. An endless loop, or a wait for what never comes?")
+            wrong(
+                "fine", tried, f"{agent.late}. Is it an endless loop, or does it wait for something that never comes?"
+            )
             ended = {"good": [], "bad": ["good"], "": ["good", "bad"]}[kind]
             return {one: details for one, details in lines.items() if details or one in ended}
         failed, came = bool(tried.result.get("is_error")), agent.came(tried)

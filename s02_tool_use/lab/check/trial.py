@@ -79,7 +79,7 @@ def _end(job: Job, stdin: IO[bytes] | None) -> str:
     # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is a place
     # that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
     job.stop(exception=Enough, pause=0.01).join(GRACE_SECONDS)
-    return "stopped" if job.done else "stopped in vain, it still runs until the kernel is restarted"
+    return "stopped" if job.done else "it could not be stopped, and runs until the kernel is restarted"
 
 
 def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:

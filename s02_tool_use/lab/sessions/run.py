@@ -37,7 +37,7 @@ class Run:
         schemas_of(self.settings["tools"])  # a list that cannot be offered is refused before anything is sent
         history = conversation.request_of(history)["messages"]
         if not history:
-            raise ValueError("There are no messages: give a list that ends with a message of the user.")
+            raise ValueError("There are no messages: give a list that ends with a user message.")
         self._answerer = answerer_of(client)
         self.progress = Progress()  # of what goes on; whoever begins it may start the clock anew
         if saved:
@@ -250,5 +250,5 @@ def parsed(text: str, kind: Any = object) -> Any:
     except ValueError as error:
         raise ValueError(f"This is not JSON: {error}.") from None
     if not isinstance(value, kind) or (kind is list and not all(isinstance(block, dict) for block in value)):
-        raise ValueError(f"What stands here must stay {'a list of blocks' if kind is list else 'one block'}.")
+        raise ValueError(f"This must stay {'a list of blocks' if kind is list else 'one block'}.")
     return value

@@ -131,7 +131,7 @@ class Session:
         """Answer the question: True, "always" (True for this tool as long as the session lasts), or False and why."""
         turn = self._turn
         if turn is None or turn.question is None:
-            raise ValueError("Nothing waits to be allowed.")
+            raise ValueError("No call is waiting to be allowed.")
         if verdict == "always":
             self.always.add(turn.question["name"])
         turn.verdict, turn.question = verdict is True or verdict == "always" or reason, None

@@ -36,7 +36,7 @@ ENDED = ("stop", "end")
 SENT = "POST /v1/messages. The model reads this, and nothing else."
 ENDS = {
     "end_turn": "the reply asks for no tool, so there is nothing more to do",
-    "max_turns": "it has asked often enough",
+    "max_turns": "the limit of requests is reached",
     "max_tokens": "the reply was cut off at the limit",
     "refusal": "the model refuses to go on",
 }
@@ -118,7 +118,7 @@ def of_result(result):
 
 def of_appended(number):
     what = "The result goes" if number == 1 else f"All {number} results go"
-    return f"{what} into {'a' if number == 1 else 'one'} message of the user."
+    return f"{what} into {'a' if number == 1 else 'one'} user message."
 
 
 def of_stop(reason):
@@ -139,7 +139,7 @@ def saved_stages(history, settings, handlers):
         before, now = history[:index], history[: index + 1]
         if not isinstance(message, dict) or message.get("role") != "assistant":
             given = len(_answers(message))
-            says = of_appended(given) if given else "A message of the user is appended."
+            says = of_appended(given) if given else "A user message is appended."
             yield Stage("appended" if given else "user", says, now, message, base=now)
             continue
         yield from request_stages(request, before, base=before)

@@ -70,7 +70,7 @@ def score(*passes: Callable[[list], list] | None, strict: bool = False) -> Board
     """
     for one in passes:
         if one is not None and not callable(one):
-            raise ValueError(f"score takes functions, and {str(one)[:60]!r} is none: score(my_pass), without brackets.")
+            raise ValueError(f"score takes functions, and {str(one)[:60]!r} is not one: score(my_pass), without ().")
     chosen = [one for one in passes if one is not None]
     rows: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
     first = raised = ""
@@ -103,12 +103,12 @@ def _judged(passes, case, strict):
 def verdict(messages: object, case: dict, strict: bool = False) -> tuple[str, str]:
     """(the square, what is said) of what became of a case's messages: "accepted", the API's words, or what is gone."""
     if not isinstance(messages, list):
-        return REFUSED, f"what came back is {type(messages).__name__}, and no list of messages"
+        return REFUSED, f"what came back is {type(messages).__name__}, not a list of messages"
     try:
         said = conversation.api_says(messages, case, *([STRICT] if strict else []))
         gone = _said(case["messages"]) & _said(case["repaired"]) - _said(messages)
     except Exception as error:  # at what is no JSON, or holds itself
-        return REFUSED, f"this is no list of messages: {type(error).__name__}"
+        return REFUSED, f"this is not a list of messages: {type(error).__name__}"
     if said != "accepted":
         return REFUSED, said
     return (LOST, f"{min(gone)!r} is gone") if gone else (ACCEPTED, said)

@@ -30,9 +30,9 @@ ENOUGH_BYTES = 500_000_000  # the environment takes 300 MB, the rest is for what
 
 # What is said of a check that needs the environment.
 TOO_EARLY = {
-    "packages": "packages cannot be looked at",
+    "packages": "the packages cannot be checked",
     "kernel": "no kernel can be started",
-    "endpoint": "who would answer cannot be looked at",
+    "endpoint": "what would answer cannot be checked",
 }
 
 
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] = ()) -> int:
     for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, network):
         try:
             early = "" if stands else TOO_EARLY.get(check.__name__, "")
-            found = [(UNKNOWN, f"{early} before the environment stands")] if early else list(check())
+            found = [(UNKNOWN, f"{early} before the environment is complete")] if early else list(check())
         except Exception as error:  # a check that fails is a finding as well
             found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
         for mark, sentence in found:
@@ -69,7 +69,10 @@ def python() -> Findings:
     yield OK, f"Python {platform.python_version()} ({sys.executable}) on {platform.platform()}"
     for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP"):
         if os.environ.get(name):
-            yield NOTE, f"{name} is set: what stands there goes before the course. If an import fails, try without it."
+            yield (
+                NOTE,
+                f"{name} is set: what is there is imported before the course. If an import fails, try without it.",
+            )
 
 
 def environment() -> Findings:
@@ -78,7 +81,7 @@ def environment() -> Findings:
     elif setup.has_everything():
         yield OK, f"the environment was made for the course: {sys.prefix}"
     elif setup.VENV.exists():
-        yield NOTE, f"{setup.VENV} is not complete or not of this Python. The next start repairs it: {START}"
+        yield NOTE, f"{setup.VENV} is incomplete or belongs to another Python. The next start repairs it: {START}"
     else:
         yield NOTE, f"there is no .venv yet. The first start makes it: {START}"
 
@@ -93,7 +96,7 @@ def packages() -> Findings:
         if version is None or not pin.specifier.contains(version, prereleases=True):
             found = f"is {version}" if version else "is missing"
             yield WRONG, f"{pin.name} {found}, the course has {pin.specifier}. Remove .venv and start again: {START}"
-    yield OK, f"{len(pins)} packages are looked at"
+    yield OK, f"{len(pins)} packages are checked"
 
 
 def kernel() -> Findings:
@@ -115,9 +118,9 @@ def settings() -> Findings:
     for folder in dict.fromkeys((setup.ROOT, setup.ROOT / "notebooks", Path.cwd())):
         for name in MISNAMED:
             if (folder / name).is_file():
-                yield WRONG, f"{folder / name} is read by nobody: its name must be .env, with nothing behind it"
+                yield WRONG, f"{folder / name} is not read: its name must be .env, with nothing after it"
     if dict(lines(_read(setup.ROOT / ".env.example"))).get("API_KEY") not in (None, "", PLACEHOLDER):
-        yield WRONG, "a key stands in .env.example, which nobody reads and git would publish: move it to .env"
+        yield WRONG, "there is a key in .env.example, which is not read and which git would publish: move it to .env"
     if (setup.ROOT / ".env").is_dir():
         yield WRONG, f"{setup.ROOT / '.env'} is a folder: it must be a file"
 
@@ -143,7 +146,10 @@ def endpoint() -> Findings:
         if getattr(error, "status_code", None) in (401, 403):
             found = (WRONG, "refuses the key: copy it again, or make a new one")
         elif "Connection" in type(error).__name__ or "Timeout" in type(error).__name__:
-            found = (WRONG, "cannot be reached. Is its server running, the address right, a proxy between?")
+            found = (
+                WRONG,
+                "cannot be reached. Is its server running? Is the address right? Is there a proxy in between?",
+            )
     yield found[0], f"{host} {found[1]}"
 
 
@@ -154,7 +160,7 @@ def shell() -> Findings:
     from ...bash.sandbox import sandbox_status
 
     if found := shutil.which("bash"):
-        yield OK, f"the tool bash runs {found}"
+        yield OK, f"the bash tool runs {found}"
     else:
         yield NOTE, "there is no bash: the tool runs the system's own shell, and some commands of the notebooks differ"
     confined, why = sandbox_status()
@@ -167,7 +173,7 @@ def text() -> Findings:
     if "utf" in sys.getfilesystemencoding().lower() and "utf" in (sys.stdout.encoding or "").lower():
         yield OK, f"names and output are UTF-8 (files: {locale.getpreferredencoding(False)})"
     else:
-        yield NOTE, f"this terminal has {sys.stdout.encoding}: some letters show as ?. Set PYTHONUTF8=1"
+        yield NOTE, f"this terminal uses {sys.stdout.encoding}: some letters show as ?. Set PYTHONUTF8=1"
 
 
 def folders() -> Findings:

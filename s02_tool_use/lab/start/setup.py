@@ -33,7 +33,7 @@ CAUSES = {
     "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: copy the course to a "
     "folder of your own and start there.",
     "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot be reached. Connect to "
-    "the internet (is a proxy set that is not there?) and start again.",
+    "the internet (is a proxy set that does not exist?) and start again.",
 }
 
 
@@ -106,7 +106,7 @@ def is_usable() -> bool:
 def create() -> None:
     """Make an empty .venv. pip comes later: with uv it takes no time."""
     if VENV.exists():
-        print("The .venv found there is not of this Python, system and folder: making it anew.", file=sys.stderr)
+        print("The .venv found there was made for another Python, system or folder: making a new one.", file=sys.stderr)
     try:
         import venv
 
@@ -114,7 +114,7 @@ def create() -> None:
     except ImportError:
         raise SetupError(f"This Python has no venv module. {APT}") from None
     except ValueError as error:
-        raise SetupError(f"Python makes no .venv here: {error} Move the course to another folder.") from None
+        raise SetupError(f"Python cannot make a .venv here: {error} Move the course to another folder.") from None
 
 
 def install() -> None:

@@ -60,10 +60,10 @@ PATHS = {
     "root / p": Path,
     '".." in p': lambda root, p: only_if(Path(root, p), ".." not in p, "there is .. in it"),
     "normpath, startswith": lambda root, p: only_if(
-        path := normal(root, p), str(path).startswith(str(root)), "its text begins differently"
+        path := normal(root, p), str(path).startswith(str(root)), "its string starts differently"
     ),
     "normpath, is_relative_to": lambda root, p: only_if(
-        path := normal(root, p), path.is_relative_to(root), "its parts begin differently"
+        path := normal(root, p), path.is_relative_to(root), "its parts start differently"
     ),
     "resolve, is_relative_to": lambda root, p: only_if(
         path := Path(root, p).resolve(), path.is_relative_to(root), "its real place is outside"
@@ -130,7 +130,7 @@ class EscapeRoom:
         if not job.done:
             job.stop()
             verdict = "inside" if said.startswith(str(self.root)) else "ESCAPED"
-            return Finding(name, verdict, "no end of it: stopped")
+            return Finding(name, verdict, "it does not end: stopped")
         if isinstance(job.error, REFUSALS):
             return Finding(name, "refused", self._name(getattr(job.error, "strerror", None) or job.error))
         if job.error is not None:

@@ -56,7 +56,7 @@ class PathLab(Panel):
         names = [name for name, box in zip(("neighbour", "links"), self.layouts, strict=True) if box.value]
         self.room.build(names)
         if not self.room.can_link:
-            self.complain("This system lets you make no links, so that part of the folder is missing.")
+            self.complain("This system does not let you make links, so that part of the folder is missing.")
         self.place.draw(self._place())
         self._look()
 

@@ -37,17 +37,17 @@ class Stepper(Panel):
             raise ValueError("Give it a conversation: Stepper(client, model, messages).")
         self.run = Run(client, model, messages, saved=saved or client is None, **settings)
         self.runs = [self.run]
-        self.back_button = button("◀ Back", self._back, "Look at the step before")
-        self.forward_button = button("Forward ▶", self._forward, "Go one step on", button_style="primary")
+        self.back_button = button("◀ Back", self._back, "Go one step back")
+        self.forward_button = button("Forward ▶", self._forward, "Go one step forward", button_style="primary")
         self.end_button = button("To the end ▶▶", self._to_end, "Go on until the run ends")
         self.stop_button = button("Stop", lambda _: self.stop(), "Stop what is running", disabled=True)
-        self.fork_button = button("Fork here", self._fork, "A second run with the same past, from this step on")
+        self.fork_button = button("Fork here", self._fork, "Start a second run from this step, with the same history")
         self.step = ipywidgets.Dropdown(description="Step", options=[("", 0)])
         self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
         self.view = choice("Show", VIEWS)
         self.says, self.shown, self.working = Drawing(), Drawing(), Drawing(width="auto", align_self="center")
         self.text = typed(ipywidgets.Textarea, "Edit")
-        self.use_button = button("Use this instead", self._use, "Put this in the place of what stands above")
+        self.use_button = button("Use this instead", self._use, "Replace what stands above with this")
         self.editor = ipywidgets.VBox([self.text, row(self.use_button)])
         self._drawing = False
         for part in (self.step, self.which):
@@ -112,7 +112,7 @@ class Stepper(Panel):
 
     def _idle(self):
         if self.busy:
-            raise ValueError("The run goes on just now: wait for it, or press Stop.")
+            raise ValueError("The run is still going: wait for it, or press Stop.")
 
     def _show(self, run):
         if run not in self.runs:
@@ -179,7 +179,7 @@ class Stepper(Panel):
 
     def _handler(self, stage):
         if not stage.block:
-            return _note("This step is about no handler.")
+            return _note("This step involves no handler.")
         handler = self.run.handlers.get(stage.block.get("name"))
         return show.show_source(handler) if handler is not None else _note("There is no handler of this name.")
 

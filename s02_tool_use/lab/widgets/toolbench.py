@@ -157,7 +157,7 @@ def value_of(field, typed):
         if field.kind in ("integer", "number", "boolean", "any"):
             return typed  # a model can send a wrong type too: let the tool answer
         form = f" in the form {field.form}" if field.form else f", such as {'[]' if field.kind == 'array' else '{}'}"
-        raise ValueError(f"{field.name} takes JSON{form}. This is none: {error}.") from None
+        raise ValueError(f"{field.name} takes JSON{form}. This is not JSON: {error}.") from None
 
 
 def _part(field):

@@ -392,7 +392,7 @@ PLACES, STRING, ABSENT, A_RESULT, A_MARKER, NOTHING_ELSE, READS, OLD, SAME = [
     "nothing else changes",
     "each request of a conversation reads what earlier ones wrote",
     "even if the history still holds old markers",
-    "the request that it gets stays as it was",
+    "the request it is given stays as it was",
 ]
 
 
@@ -551,7 +551,7 @@ PICKED, DESCRIBED, NAMED, ARGUED, WRITTEN, COMMON, IN_ORDER, FEWER, UNCHANGED = 
     "common words do not outweigh a rare one",
     "they keep the order of the catalogue",
     "with fewer than k tools, all of them",
-    "the list that it gets stays as it was",
+    "the list it is given stays as it was",
 ]
 
 

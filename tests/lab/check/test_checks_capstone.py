@@ -283,8 +283,8 @@ WRONG_ANSWERS = {
         ((changed(names=lambda path: run_glob(f"{path}/**/*").split("\n"), must_exist=False),), "path may be a file"),
         ((grep_returns_a_list,), "a match is a line"),
         ((grep_raises_for_no_match,), "no match is a string"),
-        ((changed(names=named_by_glob),), "all of many files"),
-        ((grep_says_error,), "a pattern that is no regular expression"),
+        ((changed(names=named_by_glob),), "each of many files"),
+        ((grep_says_error,), "an invalid regular expression"),
         ((grep_without_path,), "files by name"),
         ((changed(names=only_here),), "files by name"),
         ((changed(order=sorted),), "in their order"),
@@ -296,7 +296,7 @@ WRONG_ANSWERS = {
         ((changed(compiled=lambda pattern: re.compile(pattern, re.I)),), "no match is a string"),
         ((changed(nothing=lambda pattern: ""),), "no match is a string"),
         ((changed(nothing=lambda pattern: None),), "no match is a string"),
-        ((changed(must_exist=False),), "a path that is not there"),
+        ((changed(must_exist=False),), "a path that does not exist"),
         ((changed(decode=lambda data: data.decode()),), "not UTF-8"),
         ((grep_skips_what_is_not_utf_8,), "not UTF-8"),
         ((changed(binary=False),), "a binary file"),
@@ -351,7 +351,7 @@ def test_a_grep_that_opens_a_pipe_is_stopped_and_told():
     verdict = check.grep(changed(read=lambda name: safe_path(name).read_bytes(), passed_over=(ValueError, OSError)))
     *others, last = verdict.lines
     assert {line.verdict for line in others} == {RIGHT}, repr(verdict)
-    assert "a pipe is passed over" in last.sentence
+    assert "a pipe is skipped" in last.sentence
     assert "stopped" in dict(last.details)["yours"]
 
 

@@ -538,7 +538,7 @@ WRONG_ANSWERS = {
         (looping(last=False), "then the last"),
         (loop_forgets_the_last_answers, "whatever ended it"),
         (loop_returns_nothing, "returns the last reply"),
-        (loop_on_a_copy, "the list that it got grows"),
+        (loop_on_a_copy, "the list it is given grows"),
         (loop_once, "with a call it asks again"),
         (lambda client, model, messages: None, "a reply without a call ends it"),
     ],
@@ -549,9 +549,9 @@ WRONG_ANSWERS = {
         (stoppable(keep=False), "what was run before"),
         (stoppable(raise_again=False), "Stop ends it"),
         (stoppable(close=False), "with a call it asks again"),
-        (stoppable(mark=lambda call: refusal(call, is_error=False)), "what was not run"),
+        (stoppable(mark=lambda call: refusal(call, is_error=False)), "a call that did not finish"),
         (stoppable(mark=lambda call: {**cancelled(call), "tool_use_id": "toolu_99"}), "whatever ended it"),
-        (stoppable(mark=lambda call: {"type": "text", "text": "(cancelled)"}), "what was not run"),
+        (stoppable(mark=lambda call: {"type": "text", "text": "(cancelled)"}), "a call that did not finish"),
         (loop_goes_on_after_every_cut, "a reply without a call ends it"),
     ],
     "together": [
@@ -581,9 +581,9 @@ WRONG_ANSWERS = {
         (loop_returns_the_text, "returns the last reply"),
         (loop_returns_the_messages, "returns the last reply"),
         (loop_returns_nothing, "returns the last reply"),
-        (loop_on_a_copy, "the list that it got grows"),
-        (loop_new_lists, "the list that it got grows"),
-        (loop_does_not_keep_the_last_reply, "the list that it got grows"),
+        (loop_on_a_copy, "the list it is given grows"),
+        (loop_new_lists, "the list it is given grows"),
+        (loop_does_not_keep_the_last_reply, "the list it is given grows"),
         (looping(ask=ask_without_tools), "offers the tools"),
         (looping(sent=lambda results: [user([result]) for result in results]), "all results of a reply"),
         (looping(answers=lambda reply, run: answers(reply, run)[::-1]), "all results of a reply"),
@@ -608,7 +608,7 @@ WRONG_ANSWERS = {
         (lambda replies: (usage_of_dicts(replies)[0], replies[-1].usage.output_tokens), "so does the output"),
         (lambda replies: (replies[-1].usage.input_tokens, usage_of_dicts(replies)[1]), "the input of every"),
         (lambda replies: sum(reply["usage"]["input_tokens"] for reply in replies), "one reply"),
-        (usage_or_nothing, "no reply"),
+        (usage_or_nothing, "no replies"),
     ],
     "approve": [
         (approve_deny_list, "the tools that write"),
@@ -625,7 +625,7 @@ WRONG_ANSWERS = {
         (approve_says_false, "the tools that write"),
         (approve_says_none, "the tools that write"),
         (approve_exact, "a harmless command"),
-        (approve_needs_a_command, "what makes no sense"),
+        (approve_needs_a_command, "nonsense"),
         (lambda block: True, "the tools that write"),
         (lambda block: "no", "the tools that only read"),
         (lambda block: block["name"] in ("read_file", "glob"), "a harmless command"),
@@ -653,7 +653,7 @@ def test_a_refused_request_is_shown_in_the_api_s_words_with_the_line_that_sent_i
 
 def test_a_loop_that_loses_its_results_at_a_stop_is_told_so_in_words():
     lines = {line.sentence: dict(line.details) for line in check.stop(loop_for).lines if line.verdict == WRONG}
-    for sentence in ("what was run before has its real result", "what was not run to its end is answered"):
+    for sentence in ("what was run before has its real result", "a call that did not finish is answered"):
         (details,) = (given for said, given in lines.items() if said.startswith(sentence))
         assert details["yours"].strip("[]") == repr(loops.UNANSWERED)
 

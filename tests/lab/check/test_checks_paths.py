@@ -166,7 +166,7 @@ def path_with_a_default(p, root=None):
 
 def path_no_dot(p):
     if p == ".":
-        raise ValueError("a file is asked for")
+        raise ValueError("a file is expected")
     return path_of_the_page(p)
 
 
@@ -440,7 +440,7 @@ WRONG_ANSWERS = {
         (path_normpath, "a link that leads out"),
         (path_normpath_then_resolve, "goes up from where it leads"),
         (path_check_then_resolve, "dot-dot does not get out"),
-        (path_strict, "the file need not be there yet"),
+        (path_strict, "the file does not have to exist yet"),
         (path_none, "dot-dot does not get out"),
         (path_asserts, "dot-dot does not get out"),
         (path_relative, "its real path, absolute"),
@@ -477,7 +477,7 @@ WRONG_ANSWERS = {
         (glob_naive, "dot-dot finds nothing"),
         (glob_not_recursive, "** goes through all folders"),
         (glob_no_dots, "an absolute pattern"),
-        (glob_no_dots_nor_absolute, "a link leads to nothing"),
+        (glob_no_dots_nor_absolute, "no link leads to anything"),
         (glob_raises, "sorted"),
         (glob_keeps_names, "** goes through all folders"),
         (glob_unsorted, "sorted"),
@@ -494,7 +494,7 @@ WRONG_ANSWERS = {
                 (glob_naive, "dot-dot finds nothing"),
                 (glob_not_recursive, "** goes through all folders"),
                 (glob_no_dots, "an absolute pattern"),
-                (glob_no_dots_nor_absolute, "a link leads to nothing"),
+                (glob_no_dots_nor_absolute, "no link leads to anything"),
                 (glob_keeps_names, "** goes through all folders"),
                 (glob_unsorted, "sorted"),
                 (glob_only_names, "folders in the pattern"),

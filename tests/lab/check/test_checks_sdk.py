@@ -89,7 +89,7 @@ WRONG_TOOLS = {
     "a one-word docstring": (beta_tool(make(doc="Counts.")), "its description says what it does"),
     "path as int": (beta_tool(make(types=("int", "str"))), "path and pattern are strings"),
     "no annotations": (beta_tool(make(types=("", ""))), "path and pattern are strings"),
-    "pattern without default": (beta_tool(make(default=False)), "required is what has no default: path alone"),
+    "pattern without default": (beta_tool(make(default=False)), "what has no default is required: only path"),
     "pattern ignored": (counts_all, "it counts the lines that contain the pattern"),
     "of what run_read shows": (counts_what_is_shown, "of a long file it counts every line"),
     "splitlines": (splits_lines, "only a newline ends a line"),

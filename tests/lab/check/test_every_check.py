@@ -172,7 +172,7 @@ def test_an_endless_loop_is_stopped_and_said_once(name, function, monkeypatch):
 
 @every_function
 def test_endless_recursion_is_named(name):
-    assert "RecursionError: it calls itself, without an end (line" in repr(verdict_of(name, endless_recursion))
+    assert "RecursionError: it calls itself without end (line" in repr(verdict_of(name, endless_recursion))
 
 
 # ---- stubs

@@ -175,7 +175,7 @@ def test_comparisons_that_fail_count_as_different():
 
     verdict = doubled()(lambda n: Strange())
     assert verdicts(verdict) == [WRONG, WRONG]
-    assert ("yours", "<Strange> (a Strange, and an int is asked for)") in verdict.lines[0].details
+    assert ("yours", "<Strange> (a Strange, and an int is expected)") in verdict.lines[0].details
 
 
 def test_something_that_is_no_function_is_named():
@@ -245,7 +245,7 @@ def test_the_temporary_folder_is_not_shown():
 
         os.stat(os.path.join(os.getcwd(), "no_such_file"))
 
-    assert ("yours", "'WORKSPACE' (a string, and an int is asked for)") in exercise(where).lines[0].details
+    assert ("yours", "'WORKSPACE' (a string, and an int is expected)") in exercise(where).lines[0].details
     assert "WORKSPACE" in repr(exercise(missing))
     for function in (where, fails, missing):
         assert trial.PREFIX not in repr(exercise(function))
@@ -368,7 +368,7 @@ def test_ctrl_c_during_a_check_ends_the_learners_loop_too_and_is_one_sentence(ct
     ctrl_c(waits)
     with pytest.raises(Stopped) as stopped:
         doubled()(endless)
-    how = "stopped" if ends else "stopped in vain, it still runs until the kernel is restarted"
+    how = "stopped" if ends else "it could not be stopped, and runs until the kernel is restarted"
     assert stopped.value._render_traceback_() == [f"doubled: {how}. Nothing was judged."]
     assert workdir() == workspace
     if not ends:
@@ -410,4 +410,4 @@ def test_what_an_answer_is_made_of_cannot_break_the_check():
         return found
 
     assert dict(doubled()(raises).lines[0].details)["yours"].startswith("Broken (line")
-    assert ("yours", "<list> (a list, and an int is asked for)") in doubled()(holds_itself).lines[0].details
+    assert ("yours", "<list> (a list, and an int is expected)") in doubled()(holds_itself).lines[0].details

@@ -457,7 +457,7 @@ WRONG_TOOLS = {
     "an argument not in the schema": ([given(), lambda text, size: text], "same", "needs size, which the schema"),
     "a default that is required": ([given(), lambda text="": f"[{text}]"], "same", "text has a default"),
     "no required": ([given(required=[]), lambda text: f"[{text}]"], "same", "needs text, so it must be in"),
-    "by its place": ([given(), measure], "same", "takes text by its place alone"),
+    "by position": ([given(), measure], "same", "takes text by position only"),
     "a type that differs": ([given(), counts], "same", "text is of type string in the schema, and int in the"),
     "no type": ([given(text={"description": "All"}), lambda text: f"[{text}]"], "arguments", "text has no type"),
     "no description of an argument": (
@@ -541,7 +541,7 @@ WRONG_USE = {
     "a module": ([os], "of type module"),
     "a lambda": ([lambda text: text], "lambda"),
     "any arguments": ([describe], "**given"),
-    "by its place": ([measure], "positional-only"),
+    "by position": ([measure], "positional-only"),
     "a dict alone": ([COUNT_LINES], "which function does it"),
     "the handlers": ([{"count_lines": count_lines}], "no name and no input_schema"),
     "a function and a handler": ([count_lines, count_lines], "leave out the handler"),

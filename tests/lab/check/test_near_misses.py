@@ -117,7 +117,7 @@ def picture_from_anywhere(path: str):
     return [{"type": "image", "source": source}]
 
 
-STOPPED = "and that it was stopped is said"
+STOPPED = "and the result says that it was stopped"
 COUNTS, HOLDS = "it counts the lines of a file", "with a pattern, it counts only the lines"
 
 
@@ -127,9 +127,9 @@ COUNTS, HOLDS = "it counts the lines of a file", "with a pattern, it counts only
         (
             "tool_result",
             lambda block, output: result_of(block, output, is_error="error" in output),
-            "what a tool gave is not marked as an error",
+            "the output of a tool is not marked as an error",
         ),
-        ("run_tool", run_tool(lambda said: "error" in said.lower()), "a good result is not marked as an error"),
+        ("run_tool", run_tool(lambda said: "error" in said.lower()), "a normal result is not marked as an error"),
         ("bash_tool", bash(lambda status: "" if status is None else f"[exit status {status}]"), STOPPED),
         ("bash_tool", bash(lambda status: f"[exit status {status or 0}]"), STOPPED),
         ("bash_tool", bash(lambda status: "[stopped]\n" * (status is None) + f"[exit status {status or 0}]"), STOPPED),
@@ -139,7 +139,7 @@ COUNTS, HOLDS = "it counts the lines of a file", "with a pattern, it counts only
         ("count_lines", counting(lambda pattern, line: pattern.lower() in line.lower()), HOLDS),
         ("count_lines", counting(lambda pattern, line: re.search(pattern, line) is not None), HOLDS),
         ("count_lines", counting(lambda pattern, line: True), HOLDS),
-        ("write", write_with_a_copy, "no other file stays behind"),
+        ("write", write_with_a_copy, "no other file is left behind"),
         ("results_first", results_first_once_each, "no block is lost, doubled or changed"),
         ("limit", marking_loop, "all results of a reply are in one message, in the order of the calls"),
         ("picture", picture_from_anywhere, "so is a path that leads outside"),
@@ -153,7 +153,7 @@ def test_an_answer_that_is_almost_right_fails_at_its_sentence(name, answer, sent
 @pytest.mark.skipif(os.name == "nt", reason="there the properties about links are left out")
 def test_a_walk_that_follows_39_links_alone_fails_and_one_that_follows_40_passes():
     verdict = check.walk(walk(39))
-    assert [line.sentence for line in verdict.lines if line.verdict == "wrong"] == ["41 links on one way are too many"]
+    assert [line.sentence for line in verdict.lines if line.verdict == "wrong"] == ["41 links on one path are too many"]
     assert check.walk(walk(40))
 
 

@@ -331,7 +331,7 @@ def test_a_saved_conversation_without_a_client_says_what_a_fork_needs():
 
 def test_a_run_of_nothing_says_what_to_give(scripted):
     client, model = scripted([])
-    with pytest.raises(ValueError, match="message of the user"):
+    with pytest.raises(ValueError, match="user message"):
         Run(client, model, [])
 
 

@@ -213,7 +213,7 @@ def test_a_question_that_was_answered_is_no_question_any_more_whenever_its_threa
 
 
 def test_an_answer_to_no_question_says_so(session):
-    with pytest.raises(ValueError, match="Nothing waits"):
+    with pytest.raises(ValueError, match="No call is waiting"):
         session([]).decide(True)
 
 

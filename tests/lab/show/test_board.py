@@ -76,7 +76,7 @@ def raises_not_yet(messages):
     [
         (raises, RAISED, "× orphan-cancel-then-user: KeyError: 'role'"),
         (raises_not_yet, RAISED, "it is not written yet"),
-        (lambda messages: None, REFUSED, "what came back is NoneType, and no list of messages"),
+        (lambda messages: None, REFUSED, "what came back is NoneType, not a list of messages"),
         (lambda messages: tuple(messages), REFUSED, "what came back is tuple"),
         (lambda messages: [1], REFUSED, "messages.0"),
         (lambda messages: [{"role": "user", "content": {1, 2}}], REFUSED, "messages.0"),
@@ -95,7 +95,7 @@ def test_a_list_that_holds_itself_is_no_list_of_messages():
         messages.append(messages)
         return messages
 
-    assert "this is no list of messages: RecursionError" in repr(score(holds_itself))
+    assert "this is not a list of messages: RecursionError" in repr(score(holds_itself))
 
 
 def test_what_a_pass_prints_is_not_shown_and_what_it_changes_spoils_no_other_board(capsys):

@@ -118,14 +118,14 @@ def test_no_key_and_no_home_folder_is_printed(course, monkeypatch, capsys):
 def test_an_env_file_with_a_wrong_name_is_found(name, course):
     (course / name).write_text(f"API_KEY={KEY}\n")
     (said,) = says(doctor.settings)
-    assert said == f"WRONG {course / name} is read by nobody: its name must be .env, with nothing behind it"
+    assert said == f"WRONG {course / name} is not read: its name must be .env, with nothing after it"
 
 
 def test_a_key_in_the_example_is_found(course):
     example = course / ".env.example"
     example.write_text(example.read_text(encoding="utf-8").replace(settings.PLACEHOLDER, KEY), encoding="utf-8")
     (said,) = says(doctor.settings)
-    assert said.startswith("WRONG a key stands in .env.example")
+    assert said.startswith("WRONG there is a key in .env.example")
     assert KEY not in said
 
 
@@ -268,4 +268,4 @@ def test_a_terminal_that_is_not_utf_8_is_a_note(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Terminal())
     said = says(doctor.text)
     monkeypatch.undo()
-    assert said[0].startswith("note this terminal has cp1252")
+    assert said[0].startswith("note this terminal uses cp1252")

@@ -155,9 +155,9 @@ def test_what_is_nested_is_typed_as_json_and_its_form_is_shown(bench):
     [
         (
             '{"x": ',
-            'at takes JSON in the form {"x": integer, "y": number (optional)}. This is none: Expecting value',
+            'at takes JSON in the form {"x": integer, "y": number (optional)}. This is not JSON: Expecting value',
         ),
-        ("x=1", 'at takes JSON in the form {"x": integer, "y": number (optional)}. This is none: Expecting value'),
+        ("x=1", 'at takes JSON in the form {"x": integer, "y": number (optional)}. This is not JSON: Expecting value'),
         ("5", "draw: at must be of type object or null, not integer (5)."),
         ('{"x": "one"}', 'draw: at.x must be of type integer, not string ("one").'),
         ("[]", "draw: at must be of type object or null, not array"),
@@ -184,8 +184,8 @@ def test_methods_and_tools_of_the_sdk_have_forms_too(bench, name, values, said):
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ([draw, draw], "Two tools have the name 'draw'"),
-        ([3], "This cannot be a tool, since it is of type int"),
+        ([draw, draw], "Two tools are named 'draw'"),
+        ([3], "This cannot be a tool, because it is of type int"),
         (draw, "tools must be a list, not function"),
         ([], "There are no tools"),
     ],

@@ -708,7 +708,7 @@ def test_while_a_run_goes_on_no_second_one_is_begun(stepper):
         await until(lambda: panel.run.stage.kind == "lookup")
         press(panel, "Forward ▶")
         press(panel, "Fork here")
-        await until(lambda: "goes on just now" in shown(panel))
+        await until(lambda: "is still going" in shown(panel))
         assert len(panel.runs) == 1
         press(panel, "Stop")
         await until(lambda: not panel.busy)

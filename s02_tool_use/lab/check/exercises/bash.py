@@ -20,7 +20,7 @@ REPLIES = [  # contents as a model gives them, for the question why it stopped
 @quiz("a list of three answers, such as ['tool_use', 'end_turn', 'max_tokens'] in the right order")
 def stop_reason():
     yield "reply 1: it asks for a tool and waits for the result", "tool_use", (1, "`stop_reason` is `tool_use` now")
-    yield "reply 2: it has said all that it will say", "end_turn", (1, "`stop_reason` is `end_turn`")
+    yield "reply 2: it has finished", "end_turn", (1, "`stop_reason` is `end_turn`")
     yield "reply 3: it was cut off in the middle of a word", "max_tokens", (1, "`stop_reason` is `end_turn`")
 
 
@@ -38,7 +38,7 @@ def api_says(asked, answer):
     return "accepted" if problem is None else problem.message
 
 
-@exercise("my_tool_result(block, output), a function that returns the dict which answers the tool_use block")
+@exercise("my_tool_result(block, output), a function that returns the dict that answers the tool_use block")
 def tool_result():
     @right_answer
     def same(block, output):
@@ -52,10 +52,10 @@ def tool_result():
     yield same("its type is tool_result", RESULT)([first], at("type"))
     yield same("its tool_use_id is the id of the call that it answers", ID)([first, second], at("tool_use_id"))
     yield same("its content is the output, as it came", RESULT)(outputs, at("content"))
-    yield holds("what a tool gave is not marked as an error", RESULT)(
+    yield holds("the output of a tool is not marked as an error", RESULT)(
         outputs, UNMARKED, lambda result, *_: [result.get("is_error")]
     )
-    yield same("it has no other keys, which the API would refuse", RESULT)(outputs, api)
+    yield same("it has no other keys: the API would refuse them", RESULT)(outputs, api)
 
 
 def output_of(block):
@@ -90,10 +90,10 @@ def answer_all():
     yield same("it is one user message", ID)([one, two], at("role"))
     yield same("every call has its result, in the order of the calls", every)(cases, in_results("tool_use_id"))
     yield same("each result holds what run gave for that call", ID)([one, two], in_results("content"))
-    yield same("nothing but results is in it: a text block needs no answer", every)([two, last], types)
+    yield same("it holds only results: a text block needs no answer", every)([two, last], types)
     yield same("each call is run once", every)([one, two], run=ran)
     yield holds("no result is marked as an error", RESULT)(cases, UNMARKED, in_results("is_error"))
-    yield same("nothing in it has further keys, which the API would refuse", RESULT)(cases, api)
+    yield same("no result has other keys: the API would refuse them", RESULT)(cases, api)
 
 
 def says(*parts, but=()):
@@ -104,7 +104,7 @@ def says(*parts, but=()):
         found = isinstance(text, str) and all(p in text for p in parts) and not any(p in text for p in but)
         return found and isinstance(text.encode(), bytes)  # raises for a lone surrogate
 
-    return Such(f"a string, which UTF-8 can encode, with {said} in it", right)
+    return Such(f"a string that UTF-8 can encode, with {said} in it", right)
 
 
 # What a command says is nowhere in it, so that its echo is no answer, nor is a constant.
@@ -113,7 +113,7 @@ TEA = "printf '%s%s' te a"
 
 
 @exercise(
-    "my_bash(command), a function that runs a command line and returns what it said, as a string",
+    "my_bash(command), a function that runs a command line and returns its output as a string",
     silence=True,
     deadline=5.0,
 )
@@ -124,17 +124,17 @@ def bash():
     yield gives("what goes to stderr comes back too", streams)(
         (f"{SUM} >&2", says("42", but=["18"])), (f"{SUM}; {OTHER} >&2", says("42", "18"))
     )
-    yield gives("an exit status that is not 0 is said", status)(
+    yield gives("an exit status other than 0 is reported", status)(
         ("exit $((6 * 7))", says("42")), ("exit $((2 * 9))", says("18", but=["42"])), ("test -f no.txt", says("1"))
     )
-    yield gives("what a command said before it failed comes back too", streams)(
+    yield gives("the output of a command that fails comes back too", streams)(
         (f"{SUM}; exit 5", says("42", "5")), (f"{SUM}; {OTHER} >&2; exit 5", says("42", "18", "5"))
     )
-    yield holds("a command that does not exist gives a string and no exception", status)(
+    yield holds("a command that does not exist gives a string, not an exception", status)(
         each("no_such_command"), string_that("a string that says so")
     )
     yield gives("a command that reads its input does not wait for it", waits)((f"cat; {SUM}", says("42")))
-    yield gives("bytes that are no UTF-8 do no harm, and those that are come back as characters", raw)(
+    yield gives("bytes that are not UTF-8 do no harm, and those that are come back as characters", raw)(
         (r"printf 'caf\351 au lait'", says("caf", " au lait")), (r"printf 'Zo\303\253'", says("Zo\xeb"))
     )
 
@@ -143,7 +143,7 @@ TOO_LONG, SILENT = f"{SUM}; sleep 1; {OTHER}", f"sleep 1; {OTHER}"
 
 
 @exercise(
-    "my_bash(command, timeout=120), a function that runs a command line for at most so many seconds",
+    "my_bash(command, timeout=120), a function that runs a command line for at most timeout seconds",
     own="run_bash",
     files={"notes.txt": "green tea\n"},
     silence=True,
@@ -197,7 +197,9 @@ def bash_tool():
         lines = [line.strip() for line in text.splitlines()]
         return "42" in lines and any("5" in line for line in lines if line != "42")
 
-    yield gives("it says what the command said and how it ended, as before", line)((f"{SUM}; exit 5", says("42", "5")))
+    yield gives("it returns what the command wrote and how it ended, as before", line)(
+        (f"{SUM}; exit 5", says("42", "5"))
+    )
     yield gives("both streams come back in the order in which they were written", streams)(
         (f"{SUM} >&2; {OTHER}; {TEA} >&2", Such("'42', then '18', then 'tea'", in_order))
     )
@@ -210,8 +212,8 @@ def bash_tool():
     yield gives("a command that takes too long is stopped, without an exception", raises)(
         (SILENT, says(but=["18"])), (TOO_LONG, says(but=["18"])), run=soon
     )
-    yield gives("what it said until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
-    yield gives("and that it was stopped is said: it is no good end", late)(
+    yield gives("what it wrote until then comes back", late)((TOO_LONG, says("42", but=["18"])), run=patiently)
+    yield gives("and the result says that it was stopped: it is not a normal end", late)(
         (TOO_LONG, Such("two different endings, the second of which says so", tells_apart)), run=both_endings
     )
     yield gives("a byte that is no UTF-8 leaves a sign", raw)(

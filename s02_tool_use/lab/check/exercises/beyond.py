@@ -287,7 +287,7 @@ def cached():
     yield rows_of("each request read what earlier ones wrote", run=_talked)(
         "even if the history still holds old markers", most
     )(AS_GIVEN_BACK)
-    yield replace(untouched(order, one, grown, strings), sentence="the request that it gets stays as it was")
+    yield replace(untouched(order, one, grown, strings), sentence="the request it is given stays as it was")
 
 
 # ---- few of many tools
@@ -378,7 +378,7 @@ def _stays(read):
     def after(yours, tools):
         return None if yours("weather", tools, 2) is None else tools
 
-    return rows_of(CATALOGUE, run=after)("the list that it gets stays as it was", read)(Catalogue(CATALOGUE))
+    return rows_of(CATALOGUE, run=after)("the list it is given stays as it was", read)(Catalogue(CATALOGUE))
 
 
 @exercise("my_tools(question, tools, k), a function that returns the k tools that fit a question best")

@@ -65,7 +65,7 @@ _LINE = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): ?(?P<text>.*)")
 def _found(result):
     """The matches in a result: (file, line, text without the spaces around it)."""
     if not isinstance(result, str):
-        raise TypeError("a string is asked for")
+        raise TypeError("a string is expected")
     lines = [_LINE.fullmatch(line) for line in result.split("\n")]
     return [(m["file"].removeprefix("./").replace("\\", "/"), int(m["line"]), m["text"].strip()) for m in lines if m]
 
@@ -135,30 +135,30 @@ def grep():
     yield finds("no match is a string that says so", (1, "It says in words when there is nothing"))(
         ("Matcha", no_match), ("SENCHA", no_match), see=None
     )
-    yield refuses("a pattern that is no regular expression is a ToolError that says what is wrong", written)(
+    yield refuses("an invalid regular expression is a ToolError that says what is wrong", written)(
         each("total(", "[a-"), "missing", "unterminated", "position"
     )
-    yield refuses("a path that is not there is a ToolError, and not 'no matches'", refusal)(
+    yield refuses("a path that does not exist is a ToolError, not 'no matches'", refusal)(
         [("Sencha", "no_such_folder"), ("Sencha", "data/no_such_file.csv")], "no_such", "exist", "not found", "no such"
     )
     yield refuses("a path outside is a ToolError", outside)(
         [("SECRET", path) for path in ("..", "../secret.txt", *links)], "outside", "workspace", extra=links
     )
     yield finds("nothing outside is searched", outside)(("SECRET", no_match), see=None, extra=links)
-    yield finds("a file that is not UTF-8 is searched all the same", (2, "And one file in an old encoding ended it"))(
+    yield finds("a file that is not UTF-8 is searched too", (2, "And one file in an old encoding ended it"))(
         ("Matcha", ["old.csv:1"]), extra={"old.csv": "Café,Matcha\n".encode("latin-1")}
     )
-    yield finds("a binary file is passed over", (2, "A NUL byte is in no text"))(
+    yield finds("a binary file is skipped", (2, "A NUL byte is in no text"))(
         ("Matcha", []), extra={"logo.bin": b"Matcha\0\x01\xff\n"}
     )
     yield finds("a large file is searched to its end, where run_read has stopped at 50,000 bytes", end)(
         ("needle", ["large.txt:6001"]), extra={"large.txt": "nothing here\n" * 6000 + "needle\n"}
     )
     many = {f"wide/{number:03}.txt": "hay\n" if number % 101 else "needle\n" for number in range(612)}
-    yield finds("and so are all of many files, where run_glob has stopped at 500 names", end)(
+    yield finds("and so is each of many files, where run_glob has stopped at 500 names", end)(
         ("needle", [f"{name}:1" for name, text in many.items() if text == "needle\n"]), extra=many
     )
-    yield finds("only a newline ends a line, and after the last one comes none", newline)(
+    yield finds("only a newline ends a line, and the last newline starts no new line", newline)(
         ("the end", ["pages.txt:2"]),
         ("^$", "empty", ["empty/lines.txt:2"]),
         extra={"pages.txt": "page 1\x0cpage 2\nthe end\n", "empty/lines.txt": "one\n\nthree\n"},
@@ -176,7 +176,7 @@ def grep():
         extra={"sales.log": "Sencha sold\n" * MATCHES},
     )
     if POSIX:
-        yield finds("a pipe is passed over, without waiting for somebody to write into it", guards)(
+        yield finds("a pipe is skipped, without waiting for somebody to write to it", guards)(
             ("Tea", ["README.md:1"]), extra={"pipe": os.mkfifo}
         )
 
@@ -222,7 +222,7 @@ def grep_tool():
     yield fact("both are strings", schema)(
         ["string", "string"], lambda both: [field["type"] for field in inside(both)["properties"].values()]
     )
-    yield fact("what has no default is required: pattern alone", schema)(
+    yield fact("what has no default is required: only pattern", schema)(
         ["pattern"], lambda both: inside(both)["required"]
     )
     yield fact("the model is told that pattern is a regular expression", schema)(regex, tool)
@@ -230,7 +230,7 @@ def grep_tool():
     yield fact("run_tool runs it: 'tea' stands in line 1 of notes.txt", parts)(
         match, at("content"), calling("grep", pattern="tea", path=".")
     )
-    yield fact("a pattern that is no regular expression comes back as is_error", learns)(
+    yield fact("an invalid regular expression comes back as is_error", learns)(
         error, run=calling("grep", pattern="tea(")
     )
     yield leaves_the_package_alone(copy)

@@ -91,12 +91,12 @@ def run_tool():
     yield holds("the handler of that name gets the input, each argument under its own name", under_its_name)(
         [fine, swapped], lambda block, handlers: handlers[block.name](**block.input), words
     )
-    yield holds("a good result is not marked as an error", names_it)(
+    yield holds("a normal result is not marked as an error", names_it)(
         [fine, of_errors], unmarked, lambda result, *_: result.get("is_error", False)
     )
     yield holds("an unknown tool is an error that names the tool", names_it)([unknown], error("whisper"))
     yield holds("a missing argument is an error that names it", goes_on)([missing], error("text"))
-    yield holds("an argument too many is an error that names it", goes_on)([extra], error("size"))
+    yield holds("an extra argument is an error that names it", goes_on)([extra], error("size"))
     yield holds("a handler that fails is an error that says why", goes_on)([fails], error("oolong"))
     yield holds("a KeyError inside a handler is not reported as an unknown tool", order)(
         [fails], different, run=with_and_without
@@ -105,7 +105,7 @@ def run_tool():
     yield holds("whatever happens, it returns a tool_result with the id of the call", goes_on)(
         every, call_seven, lambda result, *_: (result["type"], result["tool_use_id"])
     )
-    yield holds("and the API accepts it: a content that can be sent, no key that it does not know", goes_on)(
+    yield holds("and the API accepts it: content that can be sent, and no unknown keys", goes_on)(
         every, "accepted", api
     )
 
@@ -117,7 +117,7 @@ def schema():
     sees, apart = (4, "It sees the **schema**"), (4, "The two are written in two places")
     sentence = string_that("a sentence", is_a_sentence)
     yield fact("its name is count_lines", sees)("count_lines", at("name"))
-    yield fact("its description says to the model what it does", sees)(sentence, at("description"))
+    yield fact("its description tells the model what it does", sees)(sentence, at("description"))
     yield fact("its input is an object", sees)("object", at("input_schema", "type"))
     yield fact("the object's properties are the function's parameters", apart)(
         ["path", "pattern"], lambda tool: sorted(tool["input_schema"]["properties"])
@@ -125,7 +125,7 @@ def schema():
     for name in ("path", "pattern"):
         about = at("input_schema", "properties", name)
         yield fact(f"{name} is a string", sees)("string", lambda tool, about=about: type_of(about(tool)))
-    yield fact("what has no default is required: path alone", apart)(
+    yield fact("what has no default is required: only path", apart)(
         ["path"], lambda tool: list(tool["input_schema"]["required"])
     )
     yield fact("the API accepts it", sees)("accepted", lambda tool: api_says_of([tool]))
@@ -179,10 +179,10 @@ def count_lines():
     )
     yield gives("of a long file it counts every line", cuts)(*counted(("log.txt", 20_000), ("log.txt", "999", 38)))
     yield gives("only a newline ends a line", feeds)(*counted(("menu.txt", 2), ("odd.txt", 1)))
-    yield gives("a last line without a newline counts, and an empty file has no line", feeds)(
+    yield gives("a last line without a newline counts, and an empty file has no liness", feeds)(
         *counted(("last.txt", 2), ("empty.txt", 0))
     )
-    yield holds("a file that is not there has no number of lines", place)(each("no_such_file.txt"), none, run=attempt)
+    yield holds("a file that does not exist has no number of lines", place)(each("no_such_file.txt"), none, run=attempt)
     yield holds("a file outside of the workspace is refused", place)(each("../FOLDER/secret.txt"), none, run=outside)
 
 

@@ -70,18 +70,20 @@ def write():
     deep = [("notes/ideas.txt", "More tea.\n"), ("a/b/c/ideas.txt", "More tea.\n")]
     many, empty = (1, "`len` counts characters, not bytes"), (1, "The file is empty")
     encodes, folders = (1, "So the order matters"), (1, "One more input")
-    yield holds("the text is in the file, in UTF-8", many)([*texts, ("crlf.txt", "one\r\ntwo\n")], encoded, run=written)
-    yield holds("an old file is replaced, all of it", encodes)(
+    yield holds("the content is in the file, as UTF-8", many)(
+        [*texts, ("crlf.txt", "one\r\ntwo\n")], encoded, run=written
+    )
+    yield holds("an existing file is replaced as a whole", encodes)(
         [("old.txt", "short\n"), ("old.txt", "")], encoded, run=replaced
     )
     yield holds("the string that comes back says how many bytes there are", many)(texts, the_size)
-    yield holds("missing folders are made", folders)(deep, encoded, run=written)
+    yield holds("missing folders are created", folders)(deep, encoded, run=written)
     yield rows_of(A_REFUSAL, run=refusing)("a lone surrogate is a ValueError", empty)(("tea.txt", half))
     yield gives("and it leaves the old file as it was", empty)(
         ("old.txt", half, before), run=partial(replaced, run=after_a_refusal)
     )
     yield gives("and makes no new one", empty)(("never.txt", half, "no such file"), run=after_a_refusal)
-    yield gives("no other file stays behind", encodes)(
+    yield gives("no other file is left behind", encodes)(
         ("one/tea.txt", texts[1][1], ["tea.txt"]),
         ("old/tea.txt", texts[1][1], ["tea.txt"]),
         ("two/tea.txt", half, []),
@@ -169,7 +171,7 @@ def read():
     short, teas = "Assam\nCeylon\nKeemun", "Assam\n  Ceylon\nKeemun\nMint\nOolong\nSencha\nYunnan\n"
     paragraphs, pages = "Assam\n\n\nCeylon\n\nKeemun\n", "page 1\x0cpage 2\nend\n"
     cut, feed = (2, "Nothing tells the model"), (2, "Only a newline ends a line")
-    yield shows("without a limit, the whole text comes back", cut)(
+    yield shows("without a limit, the whole file comes back", cut)(
         whole, ("Assam\n", None), (teas, None), (paragraphs, None), ("no newline at the end", None), ("", None)
     )
     yield shows("with a limit, the first lines come back as they are, and no others", cut)(
@@ -186,9 +188,11 @@ def read():
     yield shows("only a newline ends a line: not a form feed, not U+2028", feed)(
         whole, (pages, None), ("one\u2028still one\ntwo\n", None), (pages, 2)
     )
-    yield shows("and a line is cut nowhere else", feed)(first_lines, (pages, 1), ("one\u2028still one\ntwo\n", 1))
+    yield shows("and with a limit, nothing else ends one either", feed)(
+        first_lines, (pages, 1), ("one\u2028still one\ntwo\n", 1)
+    )
     yield shows("a limit of 0 does not mean all", cut)(nothing, (short, 0), run=partial(refusing, _reading))
-    yield holds("bytes that are not UTF-8 are no reason to fail", (2, "The next file has a name"))(
+    yield holds("bytes that are not UTF-8 do not make it fail", (2, "The next file has a name"))(
         [(holding("old.txt", "Café Zoë\n".encode("latin-1")), None)],
         string_that("a string with 'Caf' and ' Zo' in it", lambda text: "Caf" in text and " Zo" in text),
         run=_reading,
@@ -237,24 +241,24 @@ def edit():
         ("Zoë: 龙井\n".encode(), "ë: 龙", "e: 龍"),
         (b"one\ntwo\n", "one\ntwo", "1\n2"),
     )
-    yield changed("all else stays as it was: spaces, line ends, bytes that are not UTF-8", bytes_only)(
+    yield changed("everything else stays as it was: spaces, line ends, bytes that are not UTF-8", bytes_only)(
         (b"  tea \n\n", "tea", "coffee"),
         (b"one\r\ntwo\r\n", "two", "2"),
         (b"a\x0cb\n", "b", "c"),
         ("Café 1\n".encode("latin-1"), "1", "2"),
     )
-    yield changed("old_text and new_text are no patterns", text)(
+    yield changed("old_text and new_text are not patterns", text)(
         (b"4590 pieces, 4.90 each", "4.90", "5.90"), (b"f(x)", "(x)", "(y)"), (b"tea", "tea", r"\1 \g<0> $& \n")
     )
     yield changed("an empty new_text deletes", bytes_only)((b"green tea", "green ", ""))
-    yield changed("what it did comes back as a string", one)(
+    yield changed("it returns a string that says what it did", one)(
         (b"green tea\n", "green", "black"), right=string_that("a string such as 'Edited f.txt'"), run=said
     )
-    yield stopped("an old_text that is not there is a ValueError", one)(
+    yield stopped("an old_text that is not in the file is a ValueError", one)(
         (b"green tea", "coffee", "tea"), (b"", "tea", "x")
     )
     yield stopped("an empty old_text is a ValueError", everywhere)((b"tea", "", "x"), (b"", "", "x"))
-    yield stopped("an old_text that is there twice is a ValueError", one)(
+    yield stopped("an old_text that is in the file twice is a ValueError", one)(
         (b"aa", "a", "b"), (b"tea or tea", "tea", "coffee")
     )
     yield stopped("also when the two places overlap", (3, "`count` does not see matches that overlap"))(
@@ -284,7 +288,7 @@ def names():
     def files(result, *_):
         """The lines, without those that name a folder: a glob may list them or not."""
         if not isinstance(result, str):
-            raise TypeError("a string is asked for")
+            raise TypeError("a string is expected")
         return "\n".join(line for line in result.strip("\n").split("\n") if not (line and (workdir() / line).is_dir()))
 
     @row
@@ -305,13 +309,13 @@ def names():
     yield finds("folders in the pattern are in the names", (4, "Sort them"))(
         ("data/*.csv", ["data/orders.csv"]), ("tools/*/*.py", ["tools/old/convert.py"])
     )
-    yield finds("** is any number of folders, none too", deep)(
+    yield finds("** is any number of folders, including none", deep)(
         ("**/*.py", ["orders.py", "report.py", "tools/old/convert.py"]), ("tools/**/*.py", ["tools/old/convert.py"])
     )
-    yield holds("without a match, a sentence says so", none)(
+    yield holds("without a match, it returns a sentence that says so", none)(
         [("*.rs",)], string_that("a string that says so, such as 'No matches for *.rs'"), run=found
     )
-    yield holds("all names come, however many; or it says that it stopped", none)(
+    yield holds("all names come back, however many, or it says that it stopped", none)(
         [("many/*.log",)],
         string_that("600 lines, or fewer and a last line that says how many there are", all_or_said),
         run=lambda yours, pattern: found(yours, pattern, MANY),

@@ -52,8 +52,10 @@ def results_first():
     twice = each([text("Well?"), text("Well?"), result(1)])
     yield holds("no block is lost, doubled or changed", first)([*mixed, *twice], in_any_order)
     yield holds("the results keep their order", first)(in_order, _ids, _ids)
-    yield holds("so does all the rest", first)(others, _rest, _rest)
-    yield holds("a turn that was right, or has no result, comes back equal", first)(was_right, lambda content: content)
+    yield holds("so does everything else", first)(others, _rest, _rest)
+    yield holds("a turn that was right, or has no result, comes back unchanged", first)(
+        was_right, lambda content: content
+    )
     yield untouched(first, LATE, MIXED)
 
 
@@ -64,7 +66,7 @@ FIRST, SECOND = user([result(1)]), user([result(2)])
 def _shape(messages, *_):
     """The messages, but with each string as the text block that it stands for."""
     if not isinstance(messages, list):
-        raise TypeError("a list of messages is asked for")
+        raise TypeError("a list of messages is expected")
     return [m | {"content": [text(m["content"])] if isinstance(m["content"], str) else m["content"]} for m in messages]
 
 
@@ -88,7 +90,7 @@ def merge():
     yield merges("a string counts as one text block", read)(two, rest, rest[::-1])
     yield merges("three in a row become one as well", read)([*two, user([text("Please.")])], [user("One."), *both])
     yield merges("the assistant's neighbours are merged too", read)(looked)
-    yield merges("what changes sides each time stays as it is", read)(talk[:1], talk)
+    yield merges("a list that alternates already stays as it is", read)(talk[:1], talk)
     yield merges("an empty list gives an empty list", read)([])
     yield untouched(read, rest, two, both)
 
@@ -154,7 +156,7 @@ def orphans():
     yield holds("a call that has its result gets no second one, in whichever message it is", twice)(
         done, called, answered
     )
-    yield holds("all that was there is still there, in its order", answer)(
+    yield holds("everything that was there is still there, in its order", answer)(
         each(ANSWERED, THEN_TEXT, ONE_OF_TWO, SPLIT, LONG_AGO), _turns, _without_added
     )
     yield accepted("the API accepts all of them", answer)(
@@ -211,7 +213,7 @@ def answers():
     )
     yield _row("a result in a later turn is brought back to its call", home, (LATE_ONE, late))
     yield _row(
-        "a result without a call goes, and the text beside it stays",
+        "a result without a call is dropped, and the text beside it stays",
         home,
         (NO_CALL, [user([text("Go on.")]), *NO_CALL[1:]]),
         (OTHER_CALL, [*AT_END, user([result(1)])]),
@@ -230,11 +232,11 @@ def answers():
         (NO_ANSWER, [*PAIR, missing, *NO_ANSWER[-2:]]),
     )
     yield _row(
-        "what the assistant says beside its calls stands before them",
+        "text beside the calls comes before them",
         words,
         (CALL_FIRST, [CALL_FIRST[0], assistant([text("I look."), call(1), call(2)]), CALL_FIRST[-1]]),
     )
-    yield _row("a list that was right says the same", home, (ANSWERED, ANSWERED), (BOTH, BOTH), (LONG, LONG))
+    yield _row("a list that was right still says the same", home, (ANSWERED, ANSWERED), (BOTH, BOTH), (LONG, LONG))
     yield untouched(home, *map(_shape, (LATE_ONE, DOUBLED, NO_ANSWER, CALL_FIRST)))
 
 
@@ -274,7 +276,9 @@ def plain():
     talk = [user("Hello."), assistant("Hi."), user([text("List.")])]
     yield row("a message keeps its role and its content, and nothing else", fields, ([talk[0] | {"id": 7}], talk[:1]))
     yield row("an SDK object becomes a dict, to its last field", objects, ([WAIT, reply], [WAIT, direct]))
-    yield row("fields that the API does not know go", fields, ([WAIT, noted], [WAIT, assistant([LOOK, call(1)])]))
+    yield row(
+        "fields that the API does not know are removed", fields, ([WAIT, noted], [WAIT, assistant([LOOK, call(1)])])
+    )
     yield row(
         "also in the content of a result",
         fields,
@@ -341,7 +345,7 @@ SAME = Such("the same list both times", lambda both: _shape(both[0]) == _shape(b
 
 
 @exercise(
-    "my_normalize(messages), a function that returns a new list, which the API accepts and which says the same",
+    "my_normalize(messages), a function that returns a new list that the API accepts and that says the same",
     own="normalize_messages",
 )
 def normalize():
@@ -364,9 +368,9 @@ def normalize():
     )
     yield accepted("SDK objects become plain data", loop)(theirs)
     yield reported("a program's own notes go", loop)(*_reported(lambda case: case["id"] == "internal-fields"))
-    yield accepted("a text with nothing in it goes, and so does a message", tidy)(EMPTY_TEXT, NOTHING)
-    yield accepted("a list that ends with the assistant gets a word of the user's", end)(LAST_WORD, MIXED_UP)
-    yield reported("what the board has under calls and results is accepted, and nothing is gone", loop)(
+    yield accepted("an empty text block is dropped, and so is an empty message", tidy)(EMPTY_TEXT, NOTHING)
+    yield accepted("a list that ends with the assistant gets a user message at its end", end)(LAST_WORD, MIXED_UP)
+    yield reported("the histories under calls and results on the board are accepted, and nothing is lost", loop)(
         *_reported(lambda case: kind_of(case) in ("right already", "calls, results") and case["id"] != BEYOND)
     )
     yield holds("an empty list is no exception", promises)([([],)], Such("a list", lambda mine: isinstance(mine, list)))
@@ -374,9 +378,15 @@ def normalize():
         each(LATE_ONE, MIXED_UP, LAST_WORD, LONG_AGO), _words, _first_words
     )
     yield holds("no real result is lost", promises)(each(LATE_ONE, MIXED_UP, SPLIT), _real, _real)
-    yield holds("a right list comes back the same, but for joined neighbours", promises)(
+    yield holds("a list that is right comes back the same, apart from joined neighbours", promises)(
         right, _free_order, _free_order
     )
     yield holds("neighbours of one role are one message", promises)(each(SPLIT, NOTHING, MIXED_UP), alternating)
-    yield Property("twice is once", promises, each(LAST_WORD, MIXED_UP, NOTHING, LONG_AGO), SAME, run=_twice)
+    yield Property(
+        "running it twice changes nothing more",
+        promises,
+        each(LAST_WORD, MIXED_UP, NOTHING, LONG_AGO),
+        SAME,
+        run=_twice,
+    )
     yield untouched(promises, LATE_ONE, EMPTY_TEXT, MIXED_UP, NOTED, theirs)

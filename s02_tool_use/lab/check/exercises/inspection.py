@@ -107,7 +107,7 @@ def pairs():
     yield paired("a message whose content is a string has no calls", by_id)(TALK, ONE)
     yield paired("two calls of one reply are joined by id, not by their order", by_id)(TWO)
     yield paired("the calls of all turns are in it", by_id)(TURNS)
-    yield paired("of a list of text blocks the texts are joined, with a line break between them", kinds)(BLOCKS, EMPTY)
+    yield paired("the texts of several blocks are joined, with a line break between them", kinds)(BLOCKS, EMPTY)
     yield paired("a call without a result is left out", no_result)(ORPHAN)
     yield paired("so is a result without a call", no_result)(STRANGER)
     yield untouched(by_id, TWO, BLOCKS)

@@ -142,7 +142,7 @@ def _asks_and_answers():
     yield seen("with a call it asks again, until a reply has none", goes_on)(
         [ONE, TWICE], lambda model: len(model.lines), _requests
     )
-    yield seen("the list that it got grows: each reply, each answer, the last reply too", goes_on)(
+    yield seen("the list it is given grows: each reply, each answer, the last reply too", goes_on)(
         [HELLO, ONE, TWICE], lambda model: ["user", "assistant"] * len(model.lines), roles
     )
     yield seen("every request offers the tools", goes_on)(
@@ -211,7 +211,7 @@ def stop():
     yield seen("what was run before has its real result in the list", way_out)(
         [STOP, CRASH], "output of toolu_01", lambda run: run.results("content")[0] if run.answered else UNANSWERED
     )
-    yield seen("what was not run to its end is answered with is_error: True", way_out)(
+    yield seen("a call that did not finish is answered with is_error: True", way_out)(
         [STOP, CRASH],
         [False, True],
         lambda run: [bool(mark) for mark in run.results("is_error")] if run.answered else [UNANSWERED],
@@ -316,7 +316,7 @@ def usage():
 
     def pair(result, _):
         if isinstance(result, (str, dict)):
-            raise TypeError("a pair is asked for")
+            raise TypeError("a pair is expected")
         return tuple(result)
 
     sent, tokens = (5, "Each request carries the whole list"), [(400, 20), (450, 35), (520, 10)]
@@ -325,7 +325,7 @@ def usage():
     yield same("one reply: what it says", sent)(each(three[:1]), pair)
     yield same("the input of every request counts, not only of the last", sent)(several, lambda *given: pair(*given)[0])
     yield same("so does the output", sent)(several, lambda *given: pair(*given)[1])
-    yield same("no reply: nothing was used", sent)(each([]), pair)
+    yield same("no replies: nothing was used", sent)(each([]), pair)
 
 
 @exercise("my_approve(block), a function that returns True for a call that may run, else the reason as a string")
@@ -360,6 +360,6 @@ def approve():
     yield may_not("nor may a harmless command that writes into a file", allow)(
         *bash("ls > README.md", "cat orders.py >> README.md")
     )
-    yield may_not("what makes no sense is refused, and raises nothing", odd)(
+    yield may_not("nonsense is refused, and raises nothing", odd)(
         *bash("", "   ", "cat 'README.md"), call(1) | {"input": {}}, *bash(None)
     )

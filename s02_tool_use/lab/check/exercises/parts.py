@@ -114,7 +114,7 @@ def untouched(read, *given):
     def after(yours, given):
         return None if yours(given) is None else given
 
-    return Property("the list that it gets stays as it was", read, each(*given), lambda given: given, run=after)
+    return Property("the list it is given stays as it was", read, each(*given), lambda given: given, run=after)
 
 
 # ---- refusals
@@ -142,7 +142,7 @@ refused = rows_of(A_REFUSAL, run=refusing)
 def answer_to(number, answers):
     """One of a list of answers, or of a dict's; case, and spaces around it, do not matter."""
     if isinstance(answers, str):
-        raise TypeError("a list of answers is asked for")
+        raise TypeError("a list of answers is expected")
     answer = list(answers.values() if isinstance(answers, dict) else answers)[number]
     return answer.strip().lower() if isinstance(answer, str) else answer
 

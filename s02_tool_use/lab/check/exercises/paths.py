@@ -123,7 +123,7 @@ def _what_holds_of_a_path_function():
     )
     yield leads("the workspace itself is inside", itself)((".", "work"), ("sub/..", "work"))
     yield leads("an absolute path that leads inside is fine", itself)((INSIDE_FILE, keemun), (ITSELF, "work"))
-    yield leads("the file need not be there yet", missing)(
+    yield leads("the file does not have to exist yet", missing)(
         ("new.txt", new), ("new/folder/new.txt", "work/new/folder/new.txt")
     )
     yield stopped("dot-dot does not get out", FOLLOW)("..", "../secret.txt", "sub/../../secret.txt")
@@ -136,7 +136,7 @@ def _what_holds_of_a_path_function():
             ("todo", keemun), ("door/work/notes.txt", notes), ("door/work/todo", keemun)
         )
         yield leads("the workspace itself may be a link", alias)(("notes.txt", notes), ("new.txt", new), root=ALIAS)
-        yield stopped("and it is not left then either", alias)("../secret.txt", "link.txt", root=ALIAS)
+        yield stopped("and nothing leaves it then either", alias)("../secret.txt", "link.txt", root=ALIAS)
 
 
 @exercise("my_safe_path(p), a function that returns the real path of p, or raises ValueError")
@@ -154,7 +154,7 @@ def walk():
         yield stopped("a path that goes in circles leads nowhere", CIRCLES)("loop", "loop/notes.txt")
         yield stopped("and nothing behind a circle leads out", CIRCLES)("loop/../link.txt", "loop/../../secret.txt")
         room = Named("a folder with links", folder="links")
-        yield gives(f"{TOO_MANY} links on one way are too many", CIRCLES)(
+        yield gives(f"{TOO_MANY} links on one path are too many", CIRCLES)(
             (f"l{TOO_MANY}", A_REFUSAL),
             (f"l{TOO_MANY - 1}", "links/l0"),  # and these are not
             see=lambda came, *_: came if isinstance(came, Raised) else _place(came),
@@ -179,10 +179,10 @@ def glob():
             return result
         if isinstance(result, str):
             if not result.strip():
-                raise ValueError("a sentence is asked for")
+                raise ValueError("a sentence is expected")
             result = [line for line in result.split("\n") if line and " " not in line]
         if not isinstance(result, (list, tuple)):
-            raise TypeError("a string is asked for")
+            raise TypeError("a string is expected")
         return [name for name in map(str, result) if name != "link.txt"]
 
     def called(yours, pattern, root=ROOT):
@@ -204,11 +204,11 @@ def glob():
     nothing = nothing_or()
     yield finds("the names that match, sorted", still)(("*.txt", here), ("ceylon*", ["ceylon.txt"]))
     yield finds("folders in the pattern are in the names", still)(("sub/s*.txt", ["sub/secret.txt"]))
-    yield finds("without a match, a sentence says so", still)(("*.rs", []))
+    yield finds("without a match, it returns a sentence that says so", still)(("*.rs", []))
     yield finds("dot-dot finds nothing outside", wall)(("../*.txt", nothing), ("../work-evil/*", nothing))
     yield finds("an absolute pattern finds nothing outside", through)((OUTSIDE, nothing))
     if LINKS:
-        yield finds("a link leads to nothing outside", through)(("door/*.txt", nothing), ("d*r/*.txt", nothing))
+        yield finds("no link leads to anything outside", through)(("door/*.txt", nothing), ("d*r/*.txt", nothing))
     yield finds("** goes through all folders, and gives each file once, under its name in the workspace", again)(
         ("**/*.md", ["sub/deep/yunnan.md"]), ("**/*.txt", sorted(here + below))
     )

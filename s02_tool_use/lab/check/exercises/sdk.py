@@ -50,7 +50,7 @@ def beta_tool():
     yield fact("it is a tool of the SDK", reads)(True, lambda tool: hasattr(tool, "to_dict") and hasattr(tool, "call"))
     yield fact("its description says what it does", means)(sentence, lambda tool: tool.to_dict().get("description"))
     yield fact("path and pattern are strings", reads)(strings, types)
-    yield fact("required is what has no default: path alone", reads)(["path"], lambda tool: _schema(tool)["required"])
+    yield fact("what has no default is required: only path", reads)(["path"], lambda tool: _schema(tool)["required"])
     yield fact("it counts the lines that contain the pattern", handler)(
         number("2"), lambda tool: _called(tool, path="notes.txt", pattern="tea")
     )
@@ -141,7 +141,7 @@ _DUTIES = [  # (what is to be done, by whom, where to read)
     ("tell the model that there is no such tool", "both", _FAULTS),
     ("tell the model that a tool failed", "both", _FAULTS),
     ("put all results of one reply into one message", "both", (2, "all results in one message")),
-    ("leave a call that was cut off at max_tokens unrun", "both", (2, "`agent_steps` does not run it either")),
+    ("not run a call that was cut off at max_tokens", "both", (2, "`agent_steps` does not run it either")),
     ("stop a model that repeats itself, without being told to", "ours", _NONE),
     ("fix a broken history before it is sent", "ours", (3, "The runner sends what you give it")),
     ("replace a long history by a summary, with one call", "sdk", (3, "`compact_before_next_turn()` asks")),
