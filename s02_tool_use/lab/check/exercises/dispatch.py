@@ -179,7 +179,7 @@ def count_lines():
     )
     yield gives("of a long file it counts every line", cuts)(*counted(("log.txt", 20_000), ("log.txt", "999", 38)))
     yield gives("only a newline ends a line", feeds)(*counted(("menu.txt", 2), ("odd.txt", 1)))
-    yield gives("a last line without a newline counts, and an empty file has no liness", feeds)(
+    yield gives("a last line without a newline counts, and an empty file has no linesss", feeds)(
         *counted(("last.txt", 2), ("empty.txt", 0))
     )
     yield holds("a file that does not exist has no number of lines", place)(each("no_such_file.txt"), none, run=attempt)
