@@ -10,10 +10,12 @@ import pytest
 from hypothesis import settings
 
 import s02_tool_use
+import s02_tool_use.workspace
 from s02_tool_use.calls import secrets
 
 # Examples that failed are not kept: the folder may belong to somebody else. A busy machine breaks any deadline.
-settings.register_profile("hermetic", database=None, deadline=None)
+settings.register_profile("hermetic", database=None, deadline=None, max_examples=60)
+settings.register_profile("everything", settings.get_profile("hermetic"), max_examples=300)
 settings.load_profile("hermetic")
 
 
@@ -32,6 +34,8 @@ def pytest_configure(config):
 
     What was ignored gets a handler that does nothing, so it still is; a handler ends where another program begins.
     """
+    if config.option.nbval:  # all tests are run
+        settings.load_profile("everything")
     if os.name == "nt" or config.option.dist != "no":  # xdist: this process only tells others what to run
         return
     for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # Python's own, which subprocess resets
@@ -46,6 +50,7 @@ def no_leaks(monkeypatch):
         monkeypatch.delenv(name)
     monkeypatch.setattr(secrets, "_files", set())  # what one test registers is none of the next one's business
     monkeypatch.setattr(secrets, "_forms", ())
+    monkeypatch.setattr(s02_tool_use.workspace, "_default", None)  # and what it leaves as workspace is deleted
 
 
 @pytest.fixture(autouse=True)
@@ -63,8 +68,7 @@ def workspace(tmp_path):
     root = tmp_path / "work"
     root.mkdir()
     s02_tool_use.use_workdir(root)
-    yield root
-    s02_tool_use.use_workdir(os.curdir)
+    return root
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from s02_tool_use.history.answers import CANCELLED
 from s02_tool_use.history.fields import FIELDS
 
-many = settings(max_examples=300, derandomize=True, suppress_health_check=list(HealthCheck))
+many = settings(derandomize=True, suppress_health_check=list(HealthCheck))
 
 # ---- histories of any kind
 

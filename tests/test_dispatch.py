@@ -308,7 +308,7 @@ COMMANDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(list(TOOL_HANDLERS)) | JSON, arguments=INPUTS | COMMANDS)
 def test_anything_that_a_model_can_send_gets_one_well_formed_result(workspace, name, arguments):
     (workspace / "a.txt").write_text("a")
@@ -329,7 +329,7 @@ def near_misses(draw):
     return tool["name"], arguments
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(near=near_misses())
 def test_a_call_that_is_nearly_right_gets_one_well_formed_result(workspace, near):
     (workspace / "a.txt").write_text("a")

@@ -529,7 +529,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n"]), max_size=8).map("".j
 LINE_ENDS = st.text("a\r\n", min_size=1, max_size=6)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TEXTS, old=TEXTS, new=TEXTS, after=TEXTS, every=st.booleans())
 def test_an_edit_changes_what_it_names_and_nothing_else(workspace, before, old, new, after, every):
     raw = (before + old + after).encode()
@@ -549,7 +549,7 @@ def test_an_edit_changes_what_it_names_and_nothing_else(workspace, before, old, 
     assert result == expected
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=LINE_ENDS, old=LINE_ENDS, after=LINE_ENDS)
 def test_what_is_in_the_file_is_found(workspace, before, old, after):
     put(workspace, (before + old + after).encode())

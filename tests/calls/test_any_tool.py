@@ -174,7 +174,7 @@ def functions(draw):
     return tool
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(function=functions(), data=st.data())
 def test_whatever_a_function_takes_gets_and_returns_the_api_accepts_what_follows(function, data):
     made = tool_of(function)

@@ -97,8 +97,7 @@ def base(tmp_path, monkeypatch):
     base = tmp_path.resolve()
     build(base, DATA["std_layout"])
     monkeypatch.chdir(base / "work")  # so that a relative path to the socket is short enough
-    yield base
-    s02_tool_use.use_workdir(os.curdir)
+    return base
 
 
 @cases(ON_POSIX)

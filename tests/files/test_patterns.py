@@ -240,7 +240,7 @@ def names(draw):
     return name
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=names(), folder=names() | st.none())
 def test_whatever_glob_prints_the_other_tools_take(workspace, name, folder):
     path = workspace / folder / name if folder else workspace / name

@@ -16,7 +16,6 @@ import anthropic
 import pytest
 from waiting import processes, wait_until
 
-from s02_tool_use import use_workdir
 from s02_tool_use.lab import terminal
 from s02_tool_use.lab.api.rules import validate
 from s02_tool_use.lab.api.server import Server
@@ -79,7 +78,6 @@ def chat(tmp_path, monkeypatch):
     folder.mkdir()
     with contextlib.ExitStack() as servers:
         yield lambda *lines: TerminalChat(folder, servers.enter_context(Server(Scripted(list(lines)))), monkeypatch)
-    use_workdir(os.curdir)
 
 
 # ---- one prompt

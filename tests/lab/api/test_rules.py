@@ -936,7 +936,7 @@ KEYS = [
 ]
 
 
-@settings(max_examples=300, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, suppress_health_check=list(HealthCheck))
 @given(JSON, st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3), st.lists(JSON, max_size=3))
 def test_no_json_makes_the_rules_crash(anything, some_fields, blocks):
     for request_ in (anything, ask(**some_fields), ask(messages=blocks), talk("a", blocks, blocks), ask(tools=blocks)):

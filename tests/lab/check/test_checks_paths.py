@@ -523,9 +523,7 @@ def test_guesses_that_are_still_open_say_not_yet():
 
 @pytest.fixture
 def room(capsys):
-    base = escape_room()
-    yield base
-    s02_tool_use.use_workdir(os.curdir)
+    return escape_room()
 
 
 @pytest.mark.parametrize(("p", "guess"), list(zip(check.PATHS, GUESSES, strict=True)))
@@ -540,21 +538,18 @@ def test_safe_path_agrees_with_the_right_guess(room, p, guess):
 def test_the_room_is_shown_as_a_tree_without_its_path(capsys):
     base = escape_room()
     shown = capsys.readouterr().out
-    s02_tool_use.use_workdir(os.curdir)
     assert shown.splitlines()[:4] == ["secret.txt", "work/", "    door -> ..", "    link.txt -> ../secret.txt"]
     assert base.name not in shown
 
 
 def test_a_room_can_be_made_without_a_word(capsys):
     escape_room(show=False)
-    s02_tool_use.use_workdir(os.curdir)
     assert capsys.readouterr().out == ""
 
 
 def test_a_second_room_replaces_the_first(capsys):
     first = escape_room()
     second = escape_room()
-    s02_tool_use.use_workdir(os.curdir)
     assert not first.exists()
     assert (second / "work/notes.txt").exists()
 
@@ -565,5 +560,4 @@ def test_a_system_without_links_says_so(monkeypatch, capsys):
 
     monkeypatch.setattr(Path, "symlink_to", refuse)
     escape_room()
-    s02_tool_use.use_workdir(os.curdir)
     assert "This system made no links" in capsys.readouterr().out

@@ -347,7 +347,7 @@ SCHEMAS = [
 RESULTS = ["ok", "a.py\nb.txt", "Error: no", "(cancelled)", "FAIL test_a: expected 1, got 2", "[exit status 1]", "5"]
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(derandomize=True)
 @given(data=st.data())
 def test_whatever_is_asked_it_calls_only_what_is_offered_and_comes_to_an_end(data):
     draw = data.draw
@@ -374,7 +374,7 @@ def test_whatever_is_asked_it_calls_only_what_is_offered_and_comes_to_an_end(dat
     raise AssertionError(f"no end: {messages[0]}")
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(derandomize=True)
 @given(data=st.data())
 def test_whatever_is_asked_tool_choice_is_obeyed(data):
     draw = data.draw
