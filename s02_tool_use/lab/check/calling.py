@@ -296,10 +296,10 @@ class Room:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
-                        state.append((entry.path, None))
+                        state.append((entry.path, entry.name, None))
                     else:
                         info = os.lstat(entry.path)  # on Windows an entry's own may be old
-                        state.append((entry.path, (info.st_size, info.st_mtime_ns, info.st_mode)))
+                        state.append((entry.path, entry.name, (info.st_size, info.st_mtime_ns, info.st_mode)))
         return sorted(state, key=operator.itemgetter(0))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from s02_tool_use import ToolError, agent_loop, run_read, safe_path, tool_of
 from s02_tool_use.lab import check, connect
-from s02_tool_use.lab.check import scripted
+from s02_tool_use.lab.check import scripted, trial
 from s02_tool_use.lab.check.exercise import NOT_TRIED, NOT_YET, WRONG
 
 GOOD = [{"path": "notes.txt", "number": 2}, {"path": "notes.txt", "number": 1}]
@@ -173,6 +173,7 @@ WRONG_TOOLS = [
 
 @pytest.mark.parametrize(("function", "sentence"), WRONG_TOOLS)
 def test_a_wrong_tool_fails_first_at_the_line_that_fits_it(function, sentence, monkeypatch):
+    monkeypatch.setattr(trial, "CPU_SECONDS", 0.3)
     monkeypatch.setattr(scripted, "SECONDS", 2.0)
     if function.__qualname__.startswith("once_broken"):  # its state is of one run
         function = once_broken_always_broken()
@@ -193,6 +194,7 @@ def test_what_a_tool_shows_of_a_file_outside_is_seen_though_nobody_named_it():
 
 
 def test_a_tool_that_never_ends_is_stopped_and_the_call_is_shown(monkeypatch):
+    monkeypatch.setattr(trial, "CPU_SECONDS", 0.3)
     monkeypatch.setattr(scripted, "SECONDS", 2.0)
     verdict = check.project(changed(waits), GOOD, BAD)
     lines = {line.sentence: line for line in verdict.lines}
@@ -332,6 +334,7 @@ def only_read(guard):
 
 @pytest.mark.parametrize("guard", [(), ("ro",), ("ro", "steps"), ("steps",)])
 def test_a_query_tool_without_one_of_the_guards_fails(guard, workspace, monkeypatch):
+    monkeypatch.setattr(trial, "CPU_SECONDS", 0.3)
     monkeypatch.setattr(scripted, "SECONDS", 2.0)
     names = solved(3)
     database(workspace, names)
