@@ -1,16 +1,21 @@
 """A table as a Page: HTML for the notebook, aligned columns for everything else."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from .page import Page, escape
 
 # Each cell says its own ground and lines: the themes of Jupyter and of other pages have tables of their own.
+LONGEST_WORD = 24  # characters of a word that is not broken
 _STYLE = "border-bottom:1px solid rgba(128,128,128,.35);padding:3px 10px 3px 0;vertical-align:top;background:none;"
 
 
 def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
     """Draw a table. head: the names of the columns. rows: lists of values; a Page as a value keeps its own drawing."""
-    table = [[(Page(str(name), escape(name)), "left") for name in head], *(list(map(_cell, row)) for row in rows)]
+    table = [
+        [(Page(str(name), _broken(escape(name))), "left") for name in head],
+        *(list(map(_cell, row)) for row in rows),
+    ]
     texts = [[page.text.replace("\n", ", ") for page, _ in row] for row in table]
     for row in texts:
         if len(row) != len(head):
@@ -28,7 +33,15 @@ def _cell(value):
         return value, "left"
     text = "" if value is None else str(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Page(text, f'<span style="white-space:pre-wrap">{escape(text)}</span>'), "right" if is_number else "left"
+    return Page(
+        text, f'<span style="white-space:pre-wrap">{_broken(escape(text))}</span>'
+    ), "right" if is_number else "left"
+
+
+def _broken(html):
+    """Escaped text in which a long word may break: behind what separates its parts, or at the latest after so many."""
+    part = rf"(?:&[#\w]+;|[^_/.\-&]){{1,{LONGEST_WORD}}}[_/.\-]*|[_/.\-]+"
+    return re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: "<wbr>".join(re.findall(part, word[0])), html)
 
 
 def _line(texts, cells, widths):

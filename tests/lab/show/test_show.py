@@ -436,6 +436,44 @@ def test_installed_code_is_named_without_the_path_of_this_machine():
     assert repr(show.show_source(pytest.param)).startswith("# _pytest/mark/__init__.py\n")
 
 
+def luminance(colour):
+    parts = [value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4 for value in colour]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def rgb(colour):
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "ground"),
+    [
+        ("#212121", "#ffffff"),
+        ("#000000", "#f6f8fa"),
+        ("#ffffff", "#111111"),
+        ("#cccccc", "#1f1f1f"),
+        ("#e6edf3", "#0d1117"),
+    ],
+    ids=["JupyterLab", "light", "JupyterLab, dark", "VS Code, dark", "GitHub, dark"],
+)
+def test_the_colours_of_a_source_are_readable_on_a_light_page_and_on_a_dark_one(text, ground):
+    drawn = show.show_source(show.show_messages, page.Page).html
+    used = set(re.findall(r"color-mix\(in srgb,(#\w{6}) (\d+)%,currentColor\)", drawn))
+    assert len(used) >= 4
+    assert drawn.count("color:") == drawn.count("color:color-mix") + drawn.count("color:inherit")
+    for colour, share in used:
+        part = int(share) / 100
+        mixed = [one * part + other * (1 - part) for one, other in zip(rgb(colour), rgb(text), strict=True)]
+        dark, light = sorted((luminance(mixed), luminance(rgb(ground))))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
+
+
+def test_a_source_is_broken_between_words_and_bold_where_styles_are_taken_away():
+    drawn = show.show_source(safe_path).html
+    assert "white-space:pre-wrap;word-break:normal;" in drawn
+    assert re.search("<b [^>]*>def</b> ", drawn)
+
+
 def test_the_drawing_of_a_source_is_the_source():
     import inspect
 

@@ -1,5 +1,8 @@
 """Tables: text in columns, HTML that stays text, pages as cells."""
 
+import html
+import re
+
 import pytest
 
 from s02_tool_use.lab import show_table
@@ -39,3 +42,15 @@ def test_a_row_that_does_not_fit_is_told():
 
 def test_true_false_and_none_are_words():
     assert repr(show_table(["a", "b"], [[True, None]])).split("\n")[2] == "True"
+
+
+def test_a_long_name_may_break_and_is_the_same_text():
+    name = "every_call_answered_right_after_it_"
+    drawn = show_table(["pass", "x" * 60], [[name, "a<b&c" * 12], ["short_name", "&"]])
+    assert "every_<wbr>call_<wbr>answered_" in drawn.html
+    assert "short_name</span>" in drawn.html
+    assert max(map(len, re.split(r"<wbr>|<[^>]*>", drawn.html))) < 24 * len("&amp;")
+    text = html.unescape(re.sub("<[^>]*>", "", drawn.html))
+    assert name in text
+    assert "a<b&c" * 12 in text
+    assert name in repr(drawn)
