@@ -62,6 +62,12 @@ def pinned():
     gc.unfreeze()
 
 
+@pytest.fixture(scope="session")
+def part(pytestconfig):
+    """The part of its rounds that a test against chance makes: all where all tests are run."""
+    return 1 if pytestconfig.option.nbval else 0.2
+
+
 @pytest.fixture
 def workspace(tmp_path):
     """A fresh folder, the workspace of one test. It lies one level down, so that a test can put things beside it."""
