@@ -298,6 +298,7 @@ HIDDEN = """
 const hidden = [];
 for (const drawing of output.querySelectorAll('.widget-html-content > *')) {
   const part = drawing.getBoundingClientRect();
+  if (!part.height) continue;
   for (let box = drawing.parentElement; box !== output; box = box.parentElement) {
     if (box === scrollers[0]) break;
     const around = box.getBoundingClientRect();

@@ -123,7 +123,8 @@ class Run:
             says = stopped or faults.explain(error, self.client) + " Forward tries again."
             history = answered(last.messages, last.results) if last.reply else last.base
             again = last.kind == "failed"
-            self.stages[len(self.stages) - again :] = [Stage("failed", says, history, base=history, lines=self._lines)]
+            stage = Stage("failed", says, history, base=history, lines=self._lines, stopped=bool(stopped))
+            self.stages[len(self.stages) - again :] = [stage]
         self._stand_at(len(self.stages) - 1)
 
     def edit(self, text: str) -> None:

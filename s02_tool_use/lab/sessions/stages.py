@@ -58,13 +58,14 @@ class Stage:
     reply: dict | None = None
     results: list = field(default_factory=list)
     lines: int | None = None  # of a script that were used up by then
+    stopped: bool = False  # by Ctrl-C or Stop: nothing failed
 
     def __post_init__(self):
         vars(self).update(copy.deepcopy(vars(self)))  # the run goes on, this stays
 
     @property
     def title(self):
-        return KINDS[self.kind] + (f": {self.block.get('name')}" if self.block else "")
+        return ("stopped" if self.stopped else KINDS[self.kind]) + (f": {self.block.get('name')}" if self.block else "")
 
     @property
     def editable(self):

@@ -33,7 +33,7 @@ class Panel(ipywidgets.VBox):
         self.notice = Drawing()
         self._work, self._stop_work, self._ticks = None, lambda: None, 0
         self._loop = _running_loop()  # the kernel's; None in a plain Python
-        style = ipywidgets.HTML(STYLE, layout=ipywidgets.Layout(height="0", margin="0"))
+        style = ipywidgets.HTML(STYLE, layout=ipywidgets.Layout(display="none"))  # it holds all the same
         super().__init__([*parts, self.notice, style], layout=ipywidgets.Layout(width="100%"))
         self.add_class("s02-panel")
 

@@ -240,6 +240,7 @@ def test_a_failed_request_is_a_stage_and_forward_tries_again(run, fault, said):
     walked = run([fault, "Hello."])
     walked.to_end()
     assert walked.stage.kind == "failed"
+    assert walked.stage.title == "the request failed"
     assert said in walked.stage.says
     assert kinds(ended(walked))[-1] == "stop"
     assert walked.stage.messages[-1]["content"][0]["text"] == "Hello."
@@ -253,6 +254,7 @@ def test_a_stop_in_the_middle_of_a_tool_leaves_every_call_answered(scripted, wor
     walked = Run(client, model, [{"role": "user", "content": "Hi."}], handlers={"read_file": interrupted})
     walked.to_end()
     assert walked.stage.kind == "failed"
+    assert walked.stage.title == "stopped", "nothing failed"
     assert walked.stage.messages[-1]["content"][0]["content"] == "(cancelled)"
     assert kinds(ended(walked))[-1] == "stop"
 
