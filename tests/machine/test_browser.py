@@ -31,6 +31,12 @@ fresh_workspace()""",
     "stepper": """\
 stepper = Stepper(client, model, [{"role": "user", "content": "How many Python files are here?"}])
 stepper""",
+    "projector": """\
+both = [{"type": "tool_use", "name": "glob", "input": {"pattern": "**/*.py"}}]
+user = [{"role": "user", "content": "What is here?"}]
+both.append({"type": "tool_use", "name": "read_file", "input": {"path": "README.md"}})
+projector = Stepper(*connect(script=[both, "Three Python files, and a README."]), user)
+projector""",
     "pathlab": "PathLab()",
     "historylab": "HistoryLab()",
     "toolbench": "ToolBench()",
@@ -128,9 +134,12 @@ def test_stepper_goes_forward_edits_a_result_and_forks(widgets):
     widgets.tab_to("Forward ▶")
     for step, title in enumerate(("request built", "normalised", "sent", "reply", "looked up: glob", "run: glob"), 1):
         widgets.press("Space" if step % 2 else "Enter")
-        widgets.wait_for_output("stepper", title)
+        widgets.wait_for_output("stepper", f"step {step} ")
+        assert title in widgets.output("stepper").partition(f"step {step} ")[2]
     assert "waits for its result" in widgets.output("stepper")
     picture(widgets, "stepper")
+    widgets.tab_to("More ▾")
+    widgets.press("Enter")
     widgets.tab_to("Edit")
     widgets.press("Control+A")
     widgets.type(json.dumps({"type": "tool_result", "tool_use_id": "toolu_01", "content": "one.py\ntwo.py"}))
@@ -142,7 +151,7 @@ def test_stepper_goes_forward_edits_a_result_and_forks(widgets):
     widgets.press("Enter")
     widgets.wait_for_output("stepper", "There are 2 Python files here: one.py, two.py.")
     widgets.enter("stepper")
-    widgets.press("Space")  # Back
+    widgets.press("Space")  # Back; what was unfolded stays so
     widgets.tab_to("Fork here")
     widgets.press("Space")
     widgets.wait_for_output("stepper", "Run")
@@ -153,6 +162,55 @@ def test_stepper_shows_the_wire(widgets):
     widgets.tab_to("on the wire")
     widgets.press("Space")
     widgets.wait_for_output("stepper", "end_turn")
+
+
+# Where the output of a cell is: [its top and bottom, those of the part of the page that is seen], to the pixel.
+IN_VIEW = """
+const node = panel.content.widgets.find(c => c.model.id === cell).node;
+const box = node.querySelector('.jp-OutputArea .widget-vbox').getBoundingClientRect();
+const around = panel.content.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
+return [box.top, box.bottom, around.top, around.bottom].map(Math.round)"""
+TO_OUTPUT = """
+const node = panel.content.widgets.find(c => c.model.id === cell).node;
+node.querySelector('.jp-OutputArea .widget-vbox').scrollIntoView({block: 'start'})"""
+
+
+def test_a_whole_tool_call_fits_a_projector_without_scrolling(widgets):
+    widgets.theme(True)
+    widgets.resize(1280, 800, zoom=1.5)
+    try:
+        widgets.enter("projector")
+        widgets.tab_to("Forward ▶")
+        widgets.in_cell("projector", TO_OUTPUT)
+        wait_for("the scrolling", lambda: widgets.in_cell("projector", IN_VIEW)[0] >= 0)
+        seen = []
+        for title in ("request built", "normalised", "sent", "reply", *2 * ("looked up", "run"), "appended"):
+            widgets.press("Enter")
+            widgets.wait_for_output("projector", f"step {len(seen) + 1} ")
+            assert title in widgets.output("projector").partition(f"step {len(seen) + 1} ")[2]
+            top, bottom, first, last = widgets.in_cell("projector", IN_VIEW)
+            assert first <= top, title
+            assert bottom <= last, title
+            widgets.screenshot(PICTURES / f"projector-{len(seen) + 1}.png")
+            seen.append(title)
+        assert widgets.run(SIDEWAYS) == []
+    finally:
+        widgets.resize(*widgets.size)
+        widgets.theme(False)
+
+
+def test_stepper_plays_and_pauses(widgets):
+    widgets.enter("projector")
+    widgets.tab_to("Play ▶")
+    widgets.press("Enter")
+    widgets.wait_for_output("projector", "Pause")
+    widgets.wait_for_output("projector", "request built")
+    widgets.press("Enter")
+    widgets.wait_for_output("projector", "Play ▶")
+    widgets.tab_to("Play ▶")
+    widgets.press("Enter")
+    widgets.wait_for_output("projector", "the loop ends")
+    widgets.wait_for_output("projector", "Play ▶")
 
 
 def test_pathlab_judges_what_is_typed(widgets):

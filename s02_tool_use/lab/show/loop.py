@@ -29,7 +29,8 @@ ENDS = "no tool_use: the loop ends"
 SLOTS = 3  # calls that are drawn; more are counted
 
 _WIDE, _HIGH, _BOX, _TALL = 724, 196, 94, 30  # of the picture, and of a box in it
-_STEP = (_WIDE - _BOX - 4) / 6  # from one column to the next
+_EDGE = 9
+_STEP = (_WIDE - _BOX - 2 * _EDGE) / 6  # from one column to the next
 _MIDDLE = {"model": 38, "program": 148}  # the height at which the boxes of a lane stand
 _RESULTS = 106  # and the tool_results
 
@@ -139,7 +140,7 @@ def _svg(names, who, turn, calls, left_out, ends, colour, text):
 
 
 def _middle(column):
-    return round(2 + _BOX / 2 + column * _STEP, 1)
+    return round(_EDGE + _BOX / 2 + column * _STEP, 1)
 
 
 def _rect(x, y, wide, high, looks, round=5):
@@ -216,7 +217,7 @@ def _call(slot, call):
 def _end_of_loop(ends, is_lit, colour):
     if is_lit:
         left = _middle(4) - _BOX / 2
-        yield _rect(left, 4, _WIDE - 4 - left, 17, f'fill="{colour}" stroke="currentColor" stroke-width="2"')
+        yield _rect(left, 4, _WIDE - _EDGE - left, 17, f'fill="{colour}" stroke="currentColor" stroke-width="2"')
     looks = 'font-size="12" ' + ('fill="#fff" font-weight="bold"' if is_lit else "")
     yield _words(_middle(5), 17, ends, looks)
 

@@ -11,39 +11,37 @@ from ..conversation import blocks, waiting
 from . import page, rows
 from .page import Page, badge, bar, code, escape
 
-OLDER = 3  # blocks that have a line of their own; those before them share one
+OLDER = 2  # blocks that have a line of their own; those before them share one
 MOST_OPEN = 4  # blocks that stand open at once
-OPEN_LINES = 3  # of a new block; a longer one opens on a click
+OPEN_LINES = 3  # of a new block; a longer one opens on a click, and so does each of several that have two
 SHORT = 70  # characters that stand beside their head
 
 
 def show_newest(messages: list, before: list, about: dict[str, Any] | None = None) -> Page:
     """Draw `messages`. New is what `before` did not hold yet; or `about`, a block that is in the list or will be."""
-    labels, waits = rows.labels_of(messages), waiting(messages)
-    older: list[tuple[str, rows.Row, str]] = []
-    new: list[tuple[str, rows.Row, str]] = []
-    found = False
+    labels, waits = rows.labels_of(messages), set(waiting(messages)) - {str((about or {}).get("tool_use_id"))}
+    lines: list[tuple[bool, str, rows.Row, str]] = []  # (is it new, who speaks, the block, its text)
     for index, message in enumerate(messages):
         was = before[index] if index < len(before) else None
         known = blocks(was) if isinstance(was, dict) else []
+        speaker = str(message.get("role", "")) if isinstance(message, dict) else ""
         drawn = rows.rows(message, labels, waits)
         for place, (row, block) in enumerate(zip(drawn, [*blocks(message), *[None] * len(drawn)], strict=False)):
-            if about is not None:
-                is_new = block == about
-                found = found or is_new
-            else:
-                is_new = was is None or place >= len(known) or known[place] != block
-            speaker = str(message.get("role", "")) if isinstance(message, dict) else ""
-            (new if is_new else older).append((speaker, row, _body(row, block)))
-    if about is not None and not found:
+            is_new = was is None or place >= len(known) or known[place] != block
+            lines.append((is_new if about is None else block == about, speaker, row, _body(row, block)))
+    if about is not None and not any(is_new for is_new, *_ in lines):
         row = rows.rows({"content": [about]}, labels, waits)[0]
-        new = [("", row, _body(row, about))]
-    older, new = older + new[:-MOST_OPEN], new[-MOST_OPEN:]
-    hidden, older = len(older) - OLDER, older[-OLDER:]
-    lines = [f"{rows.many(hidden, 'older block')}"] if hidden > 0 else []
-    texts = [*lines, *(_text(*one) for one in older), *(_text(*one, is_open=True) for one in new)]
-    html = "".join(f'<div style="opacity:.8">{line}</div>' for line in lines)
-    html += "".join(_older(*one) for one in older) + "".join(_open(*one) for one in new)
+        lines.append((True, "", row, _body(row, about)))
+    new = [at for at, (is_new, *_) in enumerate(lines) if is_new][-MOST_OPEN:]
+    older = [at for at in range(len(lines)) if at not in new]
+    hidden, shown = len(older[:-OLDER]), sorted(older[-OLDER:] + new)
+    fold = OPEN_LINES if len(new) < 2 else 1
+    texts = [f"{rows.many(hidden, 'more block')}"] if hidden else []
+    html = "".join(f'<div style="opacity:.8">{line}</div>' for line in texts)
+    for at in shown:
+        _, speaker, row, body = lines[at]
+        texts.append(_text(speaker, row, body, at in new))
+        html += _open(speaker, row, body, fold) if at in new else _older(speaker, row, body)
     return Page("\n".join(texts), html)
 
 
@@ -61,7 +59,7 @@ def _head(speaker, row):
     return " ".join(filter(None, (speaker, row.label, row.kind, row.name, row.note and f"[{row.note}]")))
 
 
-def _text(speaker, row, body, is_open=False):
+def _text(speaker, row, body, is_open):
     head = printable(_head(speaker, row))
     if not body:
         return head
@@ -76,7 +74,7 @@ def _older(speaker, row, body):
     return f'<div style="{style}">{line}</div>'
 
 
-def _open(speaker, row, body):
+def _open(speaker, row, body, fold):
     colour = page.colour_of(row.label)
     note = row.note and badge(row.note, page.RED if row.note == "is_error" else page.GREY)
     name = row.name and f"<b>{escape(row.name)}</b>"
@@ -84,5 +82,5 @@ def _open(speaker, row, body):
     if body and "\n" not in body and len(body) <= SHORT:
         body = f"<code>{escape(body)}</code>" if row.kind.startswith("tool_") else escape(body)
         return bar(" ".join(filter(None, (head, body, note))), colour)
-    body = body and code(body, fold=OPEN_LINES, prose=row.kind in ("text", "thinking"))
+    body = body and code(body, fold=fold, prose=row.kind in ("text", "thinking"))
     return bar(" ".join(filter(None, (head, note))) + body, colour)

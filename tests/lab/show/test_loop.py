@@ -157,15 +157,16 @@ def test_only_the_new_block_is_open_and_the_older_have_a_line_each():
 def test_a_result_that_is_not_in_the_list_yet_is_the_new_block():
     drawn = show_newest([USER, ASKS], [USER, ASKS], RESULT)
     assert len(is_open(drawn)) == 1
+    assert "waits" not in drawn.text
     assert "A tool_result" in re.sub("<[^>]*>", "", drawn.html)
     assert "30 lines" in is_open(drawn)[0], "a long one is folded"
 
 
-def test_a_hundred_messages_take_no_more_lines_than_five():
+def test_a_hundred_messages_take_no_more_than_four_lines():
     known = [USER, {"role": "assistant", "content": "Yes."}] * 50
-    assert show_newest([*known, USER], known).text.count("\n") == 4
-    assert show_newest([*known, USER], known).text.startswith("97 older blocks\n")
-    assert show_newest(known, []).text.count("\n") == 7, "all are new, and the last four are open"
+    assert show_newest([*known, USER], known).text.count("\n") == 3
+    assert show_newest([*known, USER], known).text.startswith("98 more blocks\n")
+    assert show_newest(known, []).text.count("\n") == 6, "all are new, and the last four are open"
 
 
 @pytest.mark.parametrize("broken", [None, "text", 3, {}, {"role": 1}, {"role": "user", "content": [None, 1, {}]}])

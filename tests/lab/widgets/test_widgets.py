@@ -261,6 +261,144 @@ def test_a_failed_request_is_told_and_tried_again(stepper):
     assert "Hello." in shown(panel)
 
 
+def lit(panel):
+    """What is lit in the picture: the words on a filled ground."""
+    return re.findall('<text[^>]*fill="#fff"[^>]*>(.*?)</text>', panel.picture.value)
+
+
+def test_each_stage_is_lit_in_the_picture_with_the_turn_and_who_answers(stepper):
+    panel, seen = stepper(), []
+    while not panel.run.ended:
+        press(panel, "Forward ▶")
+        seen += lit(panel)
+    turn = ["1 built", "2 normalised", "3 sent", "4 reply"]
+    whole = [*turn, "5 handler", "6 result", "7 appended", *turn, "no tool_use: the loop ends"]
+    assert seen == [word.replace("no tool_use: ", "") for word in whole]
+    assert ">turn 2</text>" in panel.picture.value
+    assert ">a script</text>" in panel.picture.value
+
+
+def test_the_arrow_of_a_call_waits_until_its_result_is_there(stepper):
+    panel = stepper([[call("read_file", path="a.txt"), call("read_file", path="no.txt")], "Done."])
+    ends = {}
+    while panel.run.stage.kind != "appended":
+        press(panel, "Forward ▶")
+        words = re.findall("<text[^>]*>(.*?)</text>", panel.picture.value)
+        ends[panel.run.at] = [words[at + 1] for at, word in enumerate(words) if word.endswith(" tool_result")]
+    assert [ends[at] for at in sorted(ends)] == [
+        *3 * [[]],
+        *2 * [["waits", "waits"]],
+        *2 * [["done", "waits"]],
+        *2 * [["done", "is_error"]],
+    ]
+
+
+def test_a_failed_request_is_lit_where_it_failed(stepper):
+    panel = stepper([{"status": 529, "message": "Overloaded"}, "Hello."])
+    press(panel, "To the end ▶▶")
+    assert lit(panel) == ["3 sent"]
+
+
+def test_a_saved_conversation_does_not_say_who_answered_it():
+    panel = Stepper(messages=[*user(), {"role": "assistant", "content": [{**call("glob"), "id": "toolu_1"}]}])
+    press(panel, "To the end ▶▶")
+    words = re.findall("<text[^>]*>(.*?)</text>", panel.picture.value)
+    assert "a saved conversation" in words
+    assert lit(panel) == ["the saved list ends"]
+    press(panel, "◀ Back")
+    assert "no result" in re.findall("<text[^>]*>(.*?)</text>", panel.picture.value)
+
+
+def test_one_turn_stops_where_the_results_are_in_the_list_and_at_the_end(stepper):
+    panel = stepper()
+    press(panel, "One turn ▶")
+    assert panel.run.stage.kind == "appended"
+    press(panel, "One turn ▶")
+    assert panel.run.stage.kind == "stop"
+    press(panel, "One turn ▶")
+    assert panel.run.stage.kind == "stop"
+
+
+def test_only_what_is_new_stands_open(stepper):
+    panel = stepper()
+    forward(panel, "result")
+    opened = panel.newest.value.split("border-left")[1:]
+    assert len(opened) == 1
+    assert "hello" in opened[0]
+    assert "Read a.txt." in panel.newest.value.split("border-left")[0]
+
+
+def test_the_rest_is_folded_until_it_is_asked_for(stepper):
+    panel = stepper()
+    assert panel.more.layout.display == "none"
+    press(panel, "More ▾")
+    assert panel.more.layout.display == ""
+    press(panel, "Less ▴")
+    assert panel.more.layout.display == "none"
+
+
+def test_played_it_goes_to_the_end_by_itself_and_can_be_paused(stepper, monkeypatch):
+    from s02_tool_use.lab.widgets import stepper as module
+
+    monkeypatch.setattr(module, "PLAY_SECONDS", 0)
+    at_call = threading.Event()
+    free = threading.Event()
+
+    def waits(path):
+        at_call.set()
+        assert free.wait(PATIENCE)
+        return "hello"
+
+    async def main():
+        panel = stepper(handlers={"read_file": waits})
+        press(panel, "Play ▶")
+        await until(at_call.is_set)
+        press(panel, "Pause ❚❚")
+        free.set()
+        await until(lambda: not panel.busy)
+        assert panel.run.stage.kind == "result"
+        assert not panel.playing
+        press(panel, "Play ▶")
+        await until(lambda: panel.run.ended and not panel.playing)
+        assert "It says hello." in shown(panel)
+        assert panel.play_button.description == "Play ▶"
+
+    try:
+        asyncio.run(main())
+    finally:
+        free.set()
+
+
+def test_played_it_stops_where_it_failed(stepper, monkeypatch):
+    from s02_tool_use.lab.widgets import stepper as module
+
+    monkeypatch.setattr(module, "PLAY_SECONDS", 0)
+
+    async def main():
+        panel = stepper([{"status": 529, "message": "Overloaded"}, "Hello."])
+        press(panel, "Play ▶")
+        await until(lambda: panel.run.stage.kind == "failed" and not panel.playing)
+        press(panel, "Play ▶")
+        await until(lambda: panel.run.ended)
+
+    asyncio.run(main())
+
+
+def test_without_a_kernel_it_is_played_at_once(stepper):
+    panel = stepper()
+    press(panel, "Play ▶")
+    assert panel.run.ended
+
+
+def test_the_saved_page_of_a_stepper_has_the_picture_and_its_words(stepper):
+    panel = stepper()
+    forward(panel, "reply")
+    bundle = panel._repr_mimebundle_()
+    assert '<svg role="img"' in bundle["text/html"]
+    assert "[4 reply]" in bundle["text/plain"]
+    assert "[4 reply]" in re.sub("<svg.*?</svg>", "", bundle["text/html"], flags=re.S)
+
+
 def test_a_stepper_of_nothing_says_what_to_give():
     with pytest.raises(ValueError, match="Give it a conversation"):
         Stepper()
