@@ -94,9 +94,9 @@ class Stepper(Panel):
         rows = [[number, one.title, one.says] for number, one in enumerate(passed)]
         steps, drawn = show_table(["step", "what happened", ""], rows), show.show_messages(passed[-1].messages)
         head = f"Stepper at step {self.run.at}: {stage.title}"
-        picture = _picture(self.run, caption=True)
+        picture = _picture(self.run, caption=True) if self.run.at else Page("", "")  # nothing is lit yet
         html = f"<p><i>{page.escape(head)}</i></p>{picture.html}{steps.html}{drawn.html}"
-        return Page(f"{head}\n{picture.text}\n{steps.text}\n{drawn.text}", html)
+        return Page("\n".join(filter(None, (head, picture.text, steps.text, drawn.text))), html)
 
     # What the buttons do
 
@@ -141,7 +141,8 @@ class Stepper(Panel):
         self.playing = False
         self._draw_playing()
 
-    def stop(self):
+    def stop(self) -> None:
+        """Stop what is running, and play no further."""
         self._pause()
         super().stop()
 
