@@ -88,9 +88,10 @@ def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:
     # Before its first use the SDK has to be imported, which takes a second or two.
     most = min(seconds, max(CPU_SECONDS, seconds / 8)) if "anthropic" in sys.modules else seconds
     while not job.wait(STEP_SECONDS) and not pressed():
-        if time.process_time() - start > most:
+        ran, starved = _times(job.thread)
+        if (time.process_time() - start if ran is None else ran) > most:
             return f"no answer after {_seconds(most)}"
-        if time.monotonic() > end + min(_starved(job.thread), 9 * seconds):
+        if time.monotonic() > end + min(starved, 9 * seconds):
             return f"no answer after {_seconds(seconds)}"
         if _memory() > full:
             return "no answer, and a gigabyte of memory used"
@@ -101,12 +102,17 @@ def _seconds(number):
     return f"{number:.0f} second{'' if round(number) == 1 else 's'}"
 
 
-def _starved(thread):
-    """Seconds in which the thread could have run but the machine was busy with others, as far as Linux tells."""
+def _times(thread):
+    """(seconds in which the thread ran, seconds in which it could have but the machine was busy with others).
+
+    As far as Linux tells; else (None, 0.0). Other threads of the process may be at work, such as an endless loop that
+    was left behind.
+    """
     try:
-        return int(Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
+        ran, starved = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()[:2]
+        return int(ran) / 1e9, int(starved) / 1e9
+    except (OSError, ValueError):
+        return None, 0.0
 
 
 def _memory():

@@ -89,7 +89,7 @@ def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_f
         time.sleep(0.5)
         return "slow"
 
-    monkeypatch.setattr(trial, "_starved", lambda thread: 60.0)
+    monkeypatch.setattr(trial, "_times", lambda thread: (0.0, 60.0))
     assert trial.call(is_slow, deadline=0.2).value == "slow"
     assert trial.call(loop, deadline=0.02).late
 
@@ -246,3 +246,28 @@ def test_the_functions_that_are_called_early_are_seen_and_a_long_run_is_not_slow
 
     assert watched(3) == (["wants_two"], True)
     assert watched(trial.MOST_EVENTS) == (["wants_two"], False)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="only Linux tells what a thread has used")
+def test_a_loop_that_was_left_behind_does_not_use_up_the_time_of_the_next_answer(monkeypatch):
+    monkeypatch.setattr(trial, "CPU_SECONDS", 0.2)
+    monkeypatch.setitem(sys.modules, "anthropic", sys)  # so that computing is measured
+    before, enough = time.process_time(), threading.Event()
+
+    def left_behind():
+        while not enough.is_set():
+            pass
+
+    def waits():
+        while time.process_time() < before + 1:
+            time.sleep(0.01)
+        return "here"
+
+    other = threading.Thread(target=left_behind)
+    other.start()
+    try:
+        outcome = trial.call(waits, deadline=60)
+    finally:
+        enough.set()
+        other.join()
+    assert outcome.value == "here"
