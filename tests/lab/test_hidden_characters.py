@@ -134,7 +134,7 @@ def test_the_editor_of_a_step_writes_it_as_json_does_and_an_edit_keeps_it(script
 def chat_that_asks(scripted, script):
     panel = Chat(*scripted(script))
     panel.prompt.value = "Go."
-    panel._send()
+    panel._submit()
     turn = panel.session._turn
     while not (panel.asked.value or turn.over.wait(0.01)):  # drawn a moment after the turn has it
         pass

@@ -291,7 +291,7 @@ def every(widget):
 def chat(client, model, folder):
     panel = Chat(client, model, ask_before=(), **ECHO)
     panel.prompt.value = SAYS
-    panel._send()
+    panel._submit()
     panel.join()
     panel._export()
     link = re.search('base64,([^"]*)', panel.link.value)[1]
