@@ -17,6 +17,7 @@ FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls hav
 # is the browser's own, in the colour of the text (theirs is black, on a dark page too).
 STYLE = """<style>
 .s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
+.s02-panel .widget-html > .widget-html-content { min-width: 0 }
 .s02-panel .widget-dropdown > select { appearance: auto; background-image: none }
 </style>"""
 TICK_SECONDS = 1.0  # between two looks at how far it is
