@@ -351,7 +351,7 @@ SAME = Such("the same list both times", lambda both: _shape(both[0]) == _shape(b
 def normalize():
     loop, tidy, end = (
         (5, "The loop over the table"),
-        (5, "A text of nothing but white space"),
+        (5, "Text of nothing but white space"),
         (5, "The API answers the user"),
     )
     stories, promises = (5, "All five passes together"), (5, "Four promises")
