@@ -118,9 +118,17 @@ def live(monkeypatch):
 def ctrl_c():
     """A function that sends Ctrl-C to this process as soon as an event is set."""
 
+    sent = []
+
     def send(event):
-        threading.Thread(target=lambda: event.wait(20) and os.kill(os.getpid(), signal.SIGINT), daemon=True).start()
+        press = threading.Thread(target=lambda: event.wait(20) and os.kill(os.getpid(), signal.SIGINT), daemon=True)
+        press.start()
+        sent.append((event, press))
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may have it ignored
     yield send
+    signal.signal(signal.SIGINT, lambda *_: None)  # one that comes late would end the next test, or this process
+    for event, press in sent:
+        if event.is_set():
+            press.join()
     signal.signal(signal.SIGINT, before)
