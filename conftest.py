@@ -32,3 +32,11 @@ class Scheduling(LoadScopeScheduling):
     def _split_scope(self, nodeid):
         file = nodeid.partition("::")[0]
         return file if file.endswith(".ipynb") or "/machine/" in file else nodeid.partition("[")[0]
+
+    def remove_node(self, node):
+        """When a worker is lost, xdist 3.8 also hands on what it had finished. Who gets that has nothing to run and
+        reports nothing, and the whole run waits for ever."""
+        work = self.assigned_work[node]
+        for scope in [scope for scope, tests in work.items() if all(tests.values())]:
+            del work[scope]
+        return super().remove_node(node)
