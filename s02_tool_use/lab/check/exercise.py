@@ -195,7 +195,7 @@ class _Trial:
         self.results = []  # (case, what came out), where that is what yours returned
         self.played = {}  # (run, ids of a case) -> what came of it
         self.lines_left = MOST_PRINTED
-        self.package = trial.Entered(package_functions(exercise))
+        self.package = package_functions(exercise)
 
     def lines(self):
         exercise, lines = self.exercise, []
@@ -227,17 +227,16 @@ class _Trial:
 
     def remark(self):
         """What is to be said about a pass, if the package has done the work."""
-        name = next((f.__name__ for f in self.package.functions if f is self.yours), None)
-        if name:
-            return f"this is the package's {name}, so it shows nothing about yours"
-        return f"it calls the package's {self.package.names[0]}, which does the work" if self.package.names else ""
+        names = trial.used(self.yours, self.package) if self.package else []
+        if self.yours in self.package:
+            return f"this is the package's {names[0]}, so it shows nothing about yours"
+        return f"it calls the package's {names[0]}, which does the work" if names else ""
 
     def _recorded(self, *args, **named):
         """Call yours, and remember what it gave: a value, or its exception."""
         case = self.now  # a call that was left behind goes on with its own
         try:
-            with self.package:
-                value = self.yours(*args, **named)
+            value = self.yours(*args, **named)
         except BaseException as error:
             case.append((True, error))
             if type(error) is TypeError and error.__traceback__.tb_next is None:  # none of its lines was run

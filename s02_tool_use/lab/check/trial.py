@@ -6,6 +6,7 @@ It is no sandbox: the code is the reader's own and runs in the reader's own proc
 import contextlib
 import ctypes
 import functools
+import inspect
 import io
 import linecache
 import os
@@ -26,7 +27,6 @@ DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
 CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives an eighth
 GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
-MOST_EVENTS = 10_000  # calls and returns of which Entered looks at each: a search through many files has a million
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
 CLONE_FS = 0x200  # unshare(2): a current folder of its own for the thread that asks
@@ -143,29 +143,56 @@ def is_learners(file: str) -> bool:
     return not file.startswith(("<frozen", str(PACKAGE), *others))
 
 
-class Entered:
-    """Sees which of some functions are called in a `with` block, early in it: `names`, in their order."""
+def used(function: Callable, wanted: Iterable[Callable]) -> list[str]:
+    """The names of those functions that a learner's function refers to, itself or through what it calls.
 
-    def __init__(self, functions: list[Callable]) -> None:
-        self.functions, self.names = functions, list[str]()
-        self._codes = {function.__code__: function.__name__ for function in functions if hasattr(function, "__code__")}
+    The code is read and not watched: in Python 3.11 a profile function hangs as long as an interrupt waits for a thread
+    that was left behind. Read are the reader's own functions and the package's, but for lab.
+    """
+    names = {id(one): one.__name__ for one in wanted}
+    todo, seen, found = [function], set[int](), list[str]()
+    while todo:
+        thing = todo.pop(0)
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if id(thing) in names:
+            found.append(names[id(thing)])
+        elif isinstance(thing, (dict, list, tuple, set)):
+            todo += [part for part in (thing.values() if isinstance(thing, dict) else thing) if callable(part)]
+        elif isinstance(thing, functools.partial):
+            todo += [thing.func, *thing.args, *thing.keywords.values()]
+        elif callable(thing):
+            todo += _referred_to(thing)
+    return found
 
-    def __enter__(self) -> None:
-        if self._codes:
-            self._left = MOST_EVENTS
-            sys.setprofile(self._look)  # in this thread alone
 
-    def __exit__(self, *_: object) -> None:
-        if self._codes:
-            sys.setprofile(None)
+def _referred_to(thing):
+    """What the code of a function, of a method or of a class can reach by its names."""
+    thing = inspect.unwrap(getattr(thing, "__func__", thing))
+    code = getattr(thing, "__code__", None)
+    if code is None:
+        kind = thing if isinstance(thing, type) else type(thing)
+        return [part for part in vars(kind).values() if inspect.isfunction(part)]
+    if not is_learners(code.co_filename) and not _is_lessons(code.co_filename):
+        return []
+    codes, words = [code], set()
+    for one in codes:  # nested functions too
+        codes += filter(inspect.iscode, one.co_consts)
+        words.update(one.co_names)
+    reached = [thing.__globals__[word] for word in words if word in thing.__globals__]
+    if "s02_tool_use" in words:  # it imports in its body
+        reached.append(sys.modules["s02_tool_use"])
+    modules = [one for one in reached if inspect.ismodule(one) and one.__name__.startswith("s02_tool_use")]
+    reached += [vars(module)[word] for module in modules for word in words if word in vars(module)]
+    for cell in thing.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not filled yet
+            reached.append(cell.cell_contents)
+    return [*reached, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
 
-    def _look(self, frame, event, argument):
-        self._left -= 1
-        if not self._left:
-            sys.setprofile(None)
-        name = self._codes.get(frame.f_code) if event == "call" else None
-        if name is not None and name not in self.names:
-            self.names.append(name)
+
+def _is_lessons(file):
+    return file.startswith(str(PACKAGE)) and not file.startswith(str(PACKAGE / "lab"))
 
 
 @contextlib.contextmanager

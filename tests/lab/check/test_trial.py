@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from s02_tool_use import use_workdir, workdir
+from s02_tool_use import run_read, safe_path, use_workdir, workdir
 from s02_tool_use.lab.check import trial
 from s02_tool_use.lab.sessions import job
 
@@ -233,20 +233,66 @@ def test_the_workspace_comes_back_after_an_exception(workspace):
 # ---- what is called in it
 
 
-def test_the_functions_that_are_called_early_are_seen_and_a_long_run_is_not_slowed_down():
-    def searches(before):
-        sum(map(wants_two, range(before), range(before)))
-        return wants_two(1, 2), sys.getprofile()
+class Searcher:
+    def __call__(self, given):
+        return self.search(given)
 
-    def watched(before):
-        entered = trial.Entered([calls_a_library, wants_two])
-        with entered:
-            _, profile = searches(before)
-        assert sys.getprofile() is None
-        return entered.names, profile is not None
+    def search(self, given):
+        return wants_two(given, given)
 
-    assert watched(3) == (["wants_two"], True)
-    assert watched(trial.MOST_EVENTS) == (["wants_two"], False)
+
+def through_a_table():
+    return TABLE["two"](1, 2)
+
+
+def through_another():
+    return through_a_table()
+
+
+def by_a_default(given, how=wants_two):
+    return how(given, given)
+
+
+def by_an_import_in_its_body():
+    from s02_tool_use import safe_path
+
+    return safe_path(".")
+
+
+TABLE = {"two": wants_two}
+USES = [lambda: wants_two(1, 2), Searcher(), through_a_table, through_another, by_a_default, Searcher().search]
+
+
+@pytest.mark.parametrize("function", [*USES, functools.partial(wants_two, 1), wants_two])
+def test_what_a_function_uses_is_seen_however_it_gets_there(function):
+    assert trial.used(function, [calls_a_library, wants_two]) == ["wants_two"]
+
+
+@pytest.mark.parametrize("function", [by_an_import_in_its_body, run_read])
+def test_what_it_imports_or_what_the_package_calls_for_it_is_seen_too(function):
+    assert trial.used(function, [safe_path]) == ["safe_path"]
+
+
+@pytest.mark.parametrize("function", [calls_a_library, len, Searcher, lambda: "wants_two"])
+def test_what_a_function_does_not_use_is_not_seen(function):
+    assert trial.used(function, [safe_path]) == []
+
+
+def test_a_call_that_was_left_behind_does_not_keep_the_next_check_from_its_end():
+    """In Python 3.11 whatever watches calls would hang: an interrupt waits for the thread that sleeps."""
+    code = (
+        "import threading\n"
+        "from s02_tool_use.lab import check\n"
+        "from s02_tool_use.lab.sessions.job import interrupt\n"
+        "sleeper = threading.Thread(target=threading.Event().wait, daemon=True)\n"
+        "sleeper.start()\n"
+        "interrupt(sleeper)\n"
+        "def my_walk(p):\n"
+        "    raise ValueError(p)\n"
+        "print('no answer' in repr(check.walk(my_walk)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["False"], done.stderr
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="only Linux tells what a thread has used")
