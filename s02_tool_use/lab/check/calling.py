@@ -22,9 +22,10 @@ from typing import IO, Any
 from ... import dispatch, workspace
 from ...calls.results import MAX_RESULT_CHARACTERS
 from ...calls.tool import Tool
-from ..api.rules import validate
 from . import trial
 from .exercise import clean, shown
+from .exercises.parts import user
+from .exercises.tables import problem_with
 
 MOST_FILES, MOST_BYTES, MOST_LOOKED_AT = 200, 5_000_000, 5_000  # of the workspace, in the copy
 LONG_AGO = 946_684_800  # when all files were changed, so that a call that writes one is seen
@@ -119,7 +120,7 @@ class Caller:
         """What the API says to the request that follows, or an empty string."""
         call = {"type": "tool_use", "id": tried.result["tool_use_id"], "name": self.tool.name, "input": tried.call}
         messages = [user("Hi"), {"role": "assistant", "content": [call]}, user([tried.result])]
-        problem = validate({"model": "any", "max_tokens": 1, "messages": messages, "tools": [self.tool.schema]})
+        problem = problem_with([self.tool.schema], messages)
         return problem.message if problem else ""
 
     def words_of(self, error: BaseException) -> str:
@@ -182,10 +183,6 @@ def watched(handler: Any, now: Callable[[], Tried]) -> Callable:
 
 
 # ---- calls and results
-
-
-def user(content: Any) -> dict[str, Any]:
-    return {"role": "user", "content": content}
 
 
 def key_of(call: dict[str, Any]) -> str:

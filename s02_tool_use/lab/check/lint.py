@@ -13,11 +13,11 @@ from typing import Any
 from ... import dispatch
 from ...calls.results import MAX_RESULT_CHARACTERS, ToolError
 from ...calls.tool import Tool, tool_of
-from ..api.rules import validate
 from ..sessions.job import Stopped
 from . import reading, trial
-from .calling import Caller, Room, key_of, size_of, text_of, user
+from .calling import Caller, Room, key_of, size_of, text_of
 from .exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG, Line, Verdict, clean, does_something, is_unfilled, shown
+from .exercises.tables import problem_with
 from .inputs import Inputs, explore, properties_of
 
 SECONDS = 5.0  # for all calls; a tool that takes one second gets a few, small and large
@@ -157,8 +157,7 @@ class _Lint:
 
     def _read(self):
         said, function = self.description, self.function
-        request = {"model": "any", "max_tokens": 1, "messages": [user("Hi")], "tools": [self.tool.schema]}
-        if problem := validate(request):
+        if problem := problem_with([self.tool.schema]):
             self._is_wrong("api", ("the API says", clean(problem.message)))
         if faults := list(reading.disagreements(self.schema, function)):
             self._is_wrong("same", *(("yours", fault) for fault in faults))

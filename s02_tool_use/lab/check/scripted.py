@@ -20,8 +20,9 @@ from ..client.endpoint import connect
 from ..conversation import problem_of
 from ..sessions.job import Stopped
 from . import lint, trial
-from .calling import Caller, Room, Tried, text_of, user, watched
+from .calling import Caller, Room, Tried, text_of, watched
 from .exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG, Line, Verdict, clean, does_something, is_unfilled, shown
+from .exercises.parts import user
 
 SECONDS = 10.0  # for one conversation; a fifth of it may be spent computing
 MOST_HOSTILE, MOST_SHOWN, MOST_REPLIES = 80, 8, 1_000

@@ -266,22 +266,6 @@ def stoppable(*, keep=True, raise_again=True, mark=cancelled, close=True):
     return loop
 
 
-def stop_with_finally(client, model, messages, tools, run):
-    for _ in range(10):
-        reply = ask(client, model, messages, tools)
-        messages.append(turn(reply))
-        calls, results = calls_in(reply), []
-        if not calls:
-            return reply
-        try:
-            for call in calls:
-                results.append(refusal(call) if reply.stop_reason == "max_tokens" else run(call))
-        finally:
-            results += [cancelled(call) for call in calls[len(results) :]]
-            messages.append(user(results))
-    return reply
-
-
 def stop_with_answers_by_id(client, model, messages, tools, run):
     count = 0
     while True:
@@ -517,7 +501,7 @@ def approve_needs_a_command(block):
 
 
 LOOPS = [loop_for, loop_with_plain_data, loop_that_calls_itself, loop_with_threads]
-STOPS = [stop_with_finally, stop_with_answers_by_id, stop_with_except, stoppable()]
+STOPS = [stoppable(), stop_with_answers_by_id, stop_with_except]
 
 RIGHT_ANSWERS = {
     "limit": [*LOOPS, *STOPS, looping(answers=run_all)],

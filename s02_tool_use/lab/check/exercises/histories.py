@@ -242,7 +242,6 @@ def answers():
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 LOOK = text("I will look.")
-NESTED = result(1, [text("a.txt")])
 PICTURE = user([IMAGE | {"detail": "low"}, text("What is this?")])
 
 

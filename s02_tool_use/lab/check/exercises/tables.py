@@ -12,9 +12,17 @@ def names(tools):
     return sorted(tool_of(tool).name for tool in tools)
 
 
+HELLO = [user("Hi")]
+
+
+def problem_with(tools, messages=HELLO):
+    """What the API refuses first in a request that offers these tools (a rules.Problem), or None."""
+    return validate({"model": "any", "max_tokens": 1, "messages": messages, "tools": tools})
+
+
 def api_says_of(tools):
     """What the API says to a request that offers these tools."""
-    problem = validate({"model": "any", "max_tokens": 1, "messages": [user("Hi")], "tools": tools})
+    problem = problem_with(tools)
     return "accepted" if problem is None else problem.message
 
 
