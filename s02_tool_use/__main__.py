@@ -1,4 +1,4 @@
-"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor].
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | room].
 
 It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
@@ -16,6 +16,7 @@ python3 -m s02_tool_use chat       the agent in a terminal; it works in the curr
                                    in the folder of the course on a copy of the sample project
 python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
+python3 -m s02_tool_use room       what a teacher runs for a room of thirty
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
 CALL = "import sys; from s02_tool_use.lab.{0} import main; sys.exit(main(sys.argv[1:]))"
@@ -26,6 +27,7 @@ COMMANDS = {
     "chat": ["-c", CALL.format("terminal")],
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],
+    "room": ["-c", CALL.format("room")],
 }
 
 
@@ -51,8 +53,9 @@ def main(argv):
     from .lab.start import setup  # in newer syntax
 
     try:
-        # The doctor looks at the machine as it is, and installs nothing.
-        python = setup.environment() if name != "doctor" or setup.is_ready() else sys.executable
+        # What looks at the machine as it is installs nothing.
+        looks = name == "doctor" or (name == "room" and argv[:1] in ([], ["-h"], ["--help"], ["check"]))
+        python = setup.environment() if not looks or setup.is_ready() else sys.executable
     except setup.SetupError as error:
         return str(error)
     except KeyboardInterrupt:

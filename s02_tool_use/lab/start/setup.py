@@ -24,6 +24,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
 STAMP = VENV / "s02-installed.txt"
 FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml")]
+WHEELS = ROOT / "wheels"  # `room wheels` fills it, and with it no network is needed
 PIP = "https://pypi.org/pypi/pip/json"
 APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-venv. Then start again."
 

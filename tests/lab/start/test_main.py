@@ -98,11 +98,18 @@ def test_the_chat_works_in_the_current_folder(started, tmp_path):
     assert folder == tmp_path
 
 
-def test_the_doctor_installs_nothing(started, monkeypatch):
+@pytest.mark.parametrize("arguments", [["doctor"], ["room"], ["room", "--help"], ["room", "check"]])
+def test_what_only_looks_installs_nothing(arguments, started, monkeypatch):
     monkeypatch.setattr(setup, "is_ready", lambda: False)
-    line, _ = started("doctor")
+    line, _ = started(*arguments)
     assert line[0] == sys.executable
-    assert "lab.start.doctor" in line[2]
+    assert f"lab.{'start.doctor' if arguments == ['doctor'] else 'room'} import main" in line[2]
+    assert line[3:] == arguments[1:]
+
+
+def test_what_a_room_runs_has_the_environment(started, monkeypatch):
+    monkeypatch.setattr(setup, "is_ready", lambda: False)
+    assert started("room", "wheels", "check")[0][0] == "PYTHON"
 
 
 def test_an_unknown_command_is_told_the_known_ones():

@@ -1,0 +1,25 @@
+"""What a teacher runs for a room of thirty: `python3 -m s02_tool_use room NAME ...`. Each name is a module here."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "wheels": "a folder from which a first start works without a network",
+}
+
+
+def main(argv: Sequence[str]) -> int | str | None:
+    """Run one of the commands. Returns an exit status, or a sentence about what stands in the way."""
+    name, *rest = argv or ["--help"]
+    if name in COMMANDS:
+        module = importlib.import_module(f".{name}", __name__)
+        status: int | str | None = module.main(rest)
+        return status
+    lines = [f"python3 -m s02_tool_use room {name:7} {does}" for name, does in COMMANDS.items()]
+    page = "\n".join(["What a teacher runs for a room. Each says more with --help.", "", *lines])
+    if name not in ("-h", "--help"):
+        return f"There is no command 'room {name}'.\n\n{page}"
+    print(page)
+    sys.stdout.flush()
+    return 0

@@ -1,0 +1,28 @@
+"""The one door of what a teacher runs."""
+
+import importlib
+
+import pytest
+
+from s02_tool_use.lab import room
+
+
+@pytest.mark.parametrize("argv", [[], ["-h"], ["--help"]])
+def test_without_a_command_it_says_which_there_are(argv, capsys):
+    assert room.main(argv) == 0
+    said = capsys.readouterr().out
+    assert all(f"s02_tool_use room {name} " in said for name in room.COMMANDS)
+
+
+def test_an_unknown_command_is_told_the_known_ones():
+    said = room.main(["hbu"])
+    assert said.startswith("There is no command 'room hbu'.\n\n")
+    assert all(f"s02_tool_use room {name} " in said for name in room.COMMANDS)
+
+
+@pytest.mark.parametrize("name", room.COMMANDS)
+def test_each_command_is_a_module_that_explains_itself(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        importlib.import_module(f"s02_tool_use.lab.room.{name}").main(["--help"])
+    assert ended.value.code == 0
+    assert f"room {name}" in capsys.readouterr().out
