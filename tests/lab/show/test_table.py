@@ -1,7 +1,9 @@
 """Tables: text in columns, HTML that stays text, pages as cells."""
 
 import html
+import math
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -54,3 +56,60 @@ def test_a_long_name_may_break_and_is_the_same_text():
     assert name in text
     assert "a<b&c" * 12 in text
     assert name in repr(drawn)
+
+
+def bars_of(values, **options):
+    """The bar of each of these values, as the twin has it."""
+    lines = repr(show_table(["n"], [[value] for value in values], bars="n", **options)).split("\n")[2:]
+    return [re.sub(r"[^▏▎▍▌▋▊▉█]", "", line) for line in lines]
+
+
+def test_a_column_of_numbers_is_drawn_as_bars_beside_its_numbers():
+    table = show_table(["request", "tokens in", "out"], [[1, 800, 15], [2, 1600, 20], [3, 1250, 0]], bars="tokens in")
+    assert repr(table).split("\n") == [
+        "request  tokens in                    out",
+        "-------  ---------  ----------------  ---",
+        "      1        800  ████████           15",
+        "      2       1600  ████████████████   20",
+        "      3       1250  ████████████▌       0",
+    ]
+
+
+def test_a_bar_is_characters_without_styles_too_and_nothing_to_a_screen_reader():
+    drawn = show_table(["n", "of"], [[1, 4]], bars=["n", "of"]).html
+    assert re.findall(r'<code aria-hidden="true"[^>]*>(█+)</code>', drawn) == ["████", "█" * 16]
+    first, *rows = re.findall("<tr>(.*?)</tr>", drawn)
+    assert first.count('<th colspan="2"') == 2 == rows[0].count("<td") / 2
+
+
+def test_several_columns_with_bars_have_one_scale():
+    lines = repr(show_table(["in", "out"], [[1000, 500]], bars=["in", "out"])).split("\n")
+    assert re.findall("█+", lines[2]) == ["█" * 16, "█" * 8]
+
+
+def test_what_is_no_number_or_below_zero_has_no_bar_and_the_others_have_theirs():
+    assert bars_of([2, 0, -2, None, "2", True, math.nan, math.inf, -math.inf, [], Page("2", "2"), 1.0]) == [
+        "█" * 16,
+        *[""] * 10,
+        "█" * 8,
+    ]
+    assert bars_of([0, 0]) == ["", ""]
+    assert bars_of([]) == []
+
+
+def test_numbers_too_large_or_too_small_for_a_float_have_a_bar_of_their_size():
+    assert bars_of([10**400, 5 * 10**399, 1, Decimal("5e399"), 5e-324]) == ["█" * 16, "█" * 8, "▏", "█" * 8, "▏"]
+    assert bars_of([5e-324]) == ["█" * 16]
+
+
+@pytest.mark.parametrize("value", range(0, 1001, 7))
+def test_a_bar_is_as_long_as_its_number_to_an_eighth_of_a_character(value):
+    (longest, bar) = bars_of([1000, value])
+    eighths = sum(" ▏▎▍▌▋▊▉█".index(character) for character in bar)
+    assert abs(eighths - 16 * 8 * value / 1000) <= (0.5 if value not in range(1, 4) else 1)
+
+
+def test_bars_of_a_column_that_is_not_there_are_told():
+    with pytest.raises(ValueError, match="no column 'tokens' to draw as bars. It has: a, 1."):
+        show_table(["a", 1], [], bars="tokens")
+    assert show_table(["a", 1], [["x", 1]], bars="1").text.endswith("█")
