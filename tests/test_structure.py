@@ -324,9 +324,9 @@ def test_each_notebook_with_exercises_has_its_solutions(path):
 
 
 @by_name(NOTEBOOKS + SOLUTIONS)
-def test_no_cell_is_longer_than_30_lines_and_no_notebook_larger_than_100_kilobytes(path):
+def test_no_cell_is_longer_than_30_lines_and_no_notebook_larger_than_120_kilobytes(path):
     assert max(len(source.splitlines()) for source in cells(path, "code")) <= 30
-    assert path.stat().st_size < 100_000
+    assert path.stat().st_size < 120_000  # with the drawings: the longest page, without them, has less than 100
 
 
 @by_name(NOTEBOOKS + SOLUTIONS)
