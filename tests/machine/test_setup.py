@@ -19,28 +19,16 @@ from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
+from clone import BASE as PYTHON
+from clone import copy_course
 from websocket import create_connection
 
 from s02_tool_use.lab.start import setup
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = getattr(sys, "_base_executable", sys.executable)  # the one that made the environment of these tests
 POSIX = os.name == "posix"
 DIRECT = build_opener(ProxyHandler({}))  # to this machine, whatever proxy is set
 DEAD = "http://127.0.0.1:9"  # nobody listens on the port of the discard service
-
-
-def copy_course(folder):
-    """Copy what git tracks (or all, where there is no git) into a folder, as a clone would."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-    if listed.returncode == 0:
-        for name in filter(None, listed.stdout.split("\0")):
-            if (ROOT / name).is_file():  # not: deleted, but not yet committed
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-    else:
-        shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".venv", ".git"))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -421,8 +409,10 @@ def test_a_venv_that_was_copied_from_another_folder_is_made_anew(here, monkeypat
     assert not setup.is_usable()
 
 
-@pytest.mark.parametrize("change", ["requirements.txt", "constraints.txt", "pyproject.toml", "python", "folder"])
-def test_the_stamp_holds_the_three_files_the_python_and_the_folder(change, here, monkeypatch):
+@pytest.mark.parametrize(
+    "change", ["requirements.txt", "constraints.txt", "pyproject.toml", "setup.py", "python", "folder"]
+)
+def test_the_stamp_holds_the_four_files_the_python_and_the_folder(change, here, monkeypatch):
     setup.STAMP.write_text(setup.fingerprint())
     assert setup.is_ready()
     if change == "python":

@@ -23,7 +23,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
 STAMP = VENV / "s02-installed.txt"
-FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml")]
+FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml", "setup.py")]
 WHEELS = ROOT / "wheels"  # `room wheels` fills it, and with it no network is needed
 PIP = "https://pypi.org/pypi/pip/json"
 APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-venv. Then start again."
@@ -73,7 +73,7 @@ def has_everything() -> bool:
 
 
 def is_ready() -> bool:
-    """Whether .venv holds what the three files name, made by this Python, on this system, in this folder."""
+    """Whether .venv holds what the four files name, made by this Python, on this system, in this folder."""
     return os.path.exists(PYTHON) and STAMP.exists() and STAMP.read_text("utf-8") == fingerprint()
 
 

@@ -204,7 +204,7 @@ def test_a_package_that_is_missing_or_of_another_version(monkeypatch, tmp_path):
     pins.write_text(
         "no-such-package==1.0\npytest==0.1\nanother-package==1.0 ; sys_platform == 'nowhere'\nruff==0.17.6\n"
     )
-    monkeypatch.setattr(setup, "FILES", [setup.FILES[0], pins, setup.FILES[2]])
+    monkeypatch.setattr(setup, "FILES", [setup.FILES[0], pins, *setup.FILES[2:]])
     monkeypatch.setattr(setup, "has_everything", lambda: True)
     said = says(doctor.packages)
     assert said[0].startswith("WRONG no-such-package is missing, the course has ==1.0.")

@@ -1,5 +1,6 @@
 """The dependency list and its pins: a reason on each line, and one version of each package for every platform."""
 
+import ast
 import itertools
 import re
 from importlib import metadata
@@ -11,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[3]
 LINES = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-REQUIREMENTS = [Requirement(line.partition("#")[0]) for line in LINES if not line.startswith("-")]
+REQUIREMENTS = [Requirement(line.partition("#")[0]) for line in LINES if line[0] not in "-#"]
 CONSTRAINTS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
 
 SYSTEMS = [
@@ -72,7 +73,7 @@ def test_what_is_installed_asks_for_nothing_that_the_constraints_leave_open():
 
 def test_each_requirement_has_its_reason_on_its_line():
     for line in LINES:
-        assert line.startswith("-") or re.search(r"\s# \S.{10,}", line), f"no reason: {line}"
+        assert line[0] in "-#" or re.search(r"\s# \S.{10,}", line), f"no reason: {line}"
 
 
 def test_the_list_begins_with_the_constraints_and_this_package():
@@ -80,5 +81,33 @@ def test_the_list_begins_with_the_constraints_and_this_package():
 
 
 def test_there_is_no_second_list():
-    assert "dependencies" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert not {"setup.py", "setup.cfg", "environment.yml", "Pipfile"} & {path.name for path in ROOT.iterdir()}
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^.*dependencies.*$", project) == [
+        'dynamic = ["dependencies"]  # requirements.txt is the one list, with a reason on each line; setup.py reads it'
+    ]
+    named = (ROOT / "setup.py").read_text(encoding="utf-8").split()
+    assert not {requirement.name for requirement in REQUIREMENTS} & set(named)
+    assert not {"setup.cfg", "environment.yml", "Pipfile"} & {path.name for path in ROOT.iterdir()}
+
+
+def test_the_installed_package_asks_for_the_first_part_of_the_list_and_that_brings_all_that_it_imports():
+    asked = {Requirement(line).name for line in metadata.requires("s02-tool-use")}
+    assert asked == {r.name for r in REQUIREMENTS} - {"nbval", "pytest", "ruff", "pytest-xdist", "mypy"}
+    brought, waiting = set(), list(asked)
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name not in brought:
+            brought.add(name)
+            needed = map(Requirement, metadata.requires(name) or [])
+            waiting += [r.name for r in needed if r.marker is None or r.marker.evaluate({"extra": ""})]
+    owners = metadata.packages_distributions()
+    imported = set()
+    for path in (ROOT / "s02_tool_use").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported.add(node.module.partition(".")[0])
+    foreign = {name for name in imported - {"s02_tool_use"} if name in owners}
+    assert len(foreign) > 10
+    assert not {name for name in foreign if not brought & set(map(canonicalize_name, owners[name]))}

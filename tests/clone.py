@@ -1,0 +1,36 @@
+"""A copy of the course as a clone would be, and environments beside it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BASE = getattr(sys, "_base_executable", sys.executable)  # the Python that made the environment of these tests
+
+
+def copy_course(folder):
+    """Copy what git tracks (or all, where there is no git) into a folder, as a clone would."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    if listed.returncode == 0:
+        for name in filter(None, listed.stdout.split("\0")):
+            if (ROOT / name).is_file():  # not: deleted, but not yet committed
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+    else:
+        shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".venv", ".git"))
+    return folder
+
+
+def environment(folder, *wanted, course=ROOT, python=BASE):
+    """Make an environment with these packages in a folder, by the course's own uv. Returns its Python.
+
+    wanted: arguments of `pip install`, given in the folder of the course. Needs PyPI, or what uv keeps of it.
+    """
+    uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
+    subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
+    made = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    command = [uv, "pip", "install", "--quiet", "--python", made, *wanted]
+    done = subprocess.run(command, cwd=course, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return made
