@@ -1,6 +1,7 @@
 """The shape of the repository: imports, exports, and the frame of each notebook."""
 
 import ast
+import functools
 import glob
 import importlib
 import inspect
@@ -73,6 +74,7 @@ def by_name(paths):
     return pytest.mark.parametrize("path", paths, ids=[p.stem for p in paths])
 
 
+@functools.cache
 def imported(path):
     """The modules that a file imports, by their absolute names; a name imported from a package may be one too."""
     package = ["s02_tool_use", *path.relative_to(PACKAGE).parent.parts]
