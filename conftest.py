@@ -6,6 +6,8 @@ import sys
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+collect_ignore_glob = ["*.mine*"]  # what `reset` keeps for a learner
+
 
 def pytest_configure(config):
     """Compiled files are written, even in a container that says otherwise: else each worker and each of the hundreds of

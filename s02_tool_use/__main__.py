@@ -1,4 +1,4 @@
-"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | room].
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | reset | room].
 
 It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
@@ -16,6 +16,7 @@ python3 -m s02_tool_use chat       the agent in a terminal; it works in the curr
                                    in the folder of the course on a copy of the sample project
 python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
+python3 -m s02_tool_use reset 03   notebook 03 as it was (or: reset all); yours is kept beside it
 python3 -m s02_tool_use room       what a teacher runs for a room of thirty
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
@@ -27,6 +28,7 @@ COMMANDS = {
     "chat": ["-c", CALL.format("terminal")],
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],
+    "reset": ["-c", CALL.format("start.reset")],
     "room": ["-c", CALL.format("room")],
 }
 
@@ -54,13 +56,16 @@ def main(argv):
 
     try:
         # What looks at the machine as it is installs nothing.
-        looks = name == "doctor" or (name == "room" and argv[:1] in ([], ["-h"], ["--help"], ["check"]))
+        looks = name in ("doctor", "reset") or (name == "room" and argv[:1] in ([], ["-h"], ["--help"], ["check"]))
         python = setup.environment() if not looks or setup.is_ready() else sys.executable
     except setup.SetupError as error:
         return str(error)
     except KeyboardInterrupt:
         return "Stopped. The next start goes on from here."
     if name == "lab":
+        from .lab.start import reset
+
+        reset.keep_copy()
         paths = [os.path.join(setup.ROOT, "s02_tool_use", "lab", "start"), os.environ.get("JUPYTER_CONFIG_PATH")]
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     if name in ("lab", "test"):

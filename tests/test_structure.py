@@ -12,14 +12,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from refresh import notebooks
 
 import s02_tool_use
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "s02_tool_use"
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [path for path in notebooks() if path.parent.name == "notebooks"]
 WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] not in ("00", "11")]
-SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+SOLUTIONS = [path for path in notebooks() if path.parent.name == "solutions"]
 
 # The pages on which the reader builds the agent, by their stems, such as "02_dispatch_map".
 REWRITTEN = {

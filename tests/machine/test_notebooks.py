@@ -11,14 +11,14 @@ from pathlib import Path
 
 import fake_endpoint
 import pytest
-from refresh import nbformat, read, runner, said
+from refresh import nbformat, notebooks, read, runner, said
 from waiting import wait_until
 
 from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.lab.api.wire import sse, stream_events
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [path for path in notebooks() if path.parent.name == "notebooks"]
 
 
 def numbered(*numbers):
@@ -161,6 +161,6 @@ def test_the_inner_loop_collects_neither_a_notebook_nor_what_needs_the_machine(c
     files = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
     assert "tests/test_shell.py" in files
     wanted = {f"tests/machine/{path.name}" for path in (ROOT / "tests" / "machine").glob("test_*.py")}
-    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "notebooks").rglob("*.ipynb")}
+    wanted |= {path.relative_to(ROOT).as_posix() for path in notebooks()}
     found = {file for file in files if file.endswith(".ipynb") or "/machine/" in file}
     assert found == (wanted if everything else set())

@@ -2,16 +2,14 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from refresh import nbformat, read, runner, said
-from test_structure import PLACED, REWRITTEN
+from test_structure import NOTEBOOKS, PLACED, REWRITTEN, SOLUTIONS
 
 from s02_tool_use.lab import check
 
-ROOT = Path(__file__).resolve().parents[2]
-WITH_EXERCISES = [p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if p.stem[:2] in check.NOTEBOOKS]
+WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] in check.NOTEBOOKS]
 
 
 def by_name(paths):
@@ -106,7 +104,7 @@ def test_after_a_restart_the_checks_work_in_any_order_and_twice(path, tmp_path, 
 
 
 def test_every_check_of_the_solutions_is_green():
-    for path in sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb")):
+    for path in SOLUTIONS:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         checks = {cell["id"]: cell for cell in notebook["cells"] if cell["id"].endswith("-check")}
         assert checks

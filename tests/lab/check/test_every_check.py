@@ -36,7 +36,7 @@ def is_quiet(part):
 @functools.cache
 def solved(number):
     """The names that the solution notebook of this number defines, and the check cells: exercise -> what is given."""
-    (path,) = SOLUTIONS.glob(f"{number}_*.ipynb")
+    (path,) = [path for path in SOLUTIONS.glob(f"{number}_*.ipynb") if ".mine" not in path.name]
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     names, given = {}, {}
     for cell in cells:
