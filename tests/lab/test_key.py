@@ -588,12 +588,12 @@ def test_the_environment_of_the_kernel_does_not_reach_a_tool(folder, monkeypatch
         holds_no_key(text)
 
 
-def test_the_exercises_that_are_done_are_names_and_nothing_else(folder, monkeypatch):
+def test_what_is_recorded_of_an_exercise_is_its_name_and_when_it_was_tried(folder, monkeypatch):
     from s02_tool_use.lab.check import record
 
     monkeypatch.delenv("PYTEST_VERSION", raising=False)
     monkeypatch.setattr(record, "_here", [])  # other tests of this process have done it already
     check.bash(lambda command: SAYS)
     record.record("bash")
-    assert (folder / record.FILE).read_text() == "bash\n"
+    assert re.fullmatch(r"\?bash \d+\nbash\n", (folder / record.FILE).read_text())
     record.reset()

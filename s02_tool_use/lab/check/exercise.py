@@ -170,8 +170,9 @@ class Exercise:
                 raise Stopped(f"{self.name}: {str(error) or 'stopped'}. Nothing was judged.") from None
         verdict = Verdict(self.name, lines, remark, problem)
         if verdict.passed:
-            record.record(self.name)
             record.kept[self.name] = yours if len(yours) > 1 else yours[0]
+        if verdict.tried:
+            record.record(self.name, verdict.passed)
         return verdict
 
     def _is_untouched(self, yours):
@@ -610,15 +611,16 @@ MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", 
 
 
 class Verdict(page.Page):
-    """What a check shows. True when every property is right."""
+    """What a check shows. True when every property is right. `tried` is False while the reader has written nothing."""
 
     def __init__(self, name: str, lines: list[Line], remark: str = "", said: str = "") -> None:
         self.name, self.lines = name, lines
         done = sum(line.verdict == RIGHT for line in lines)
         self.passed = done == len(lines)
+        self.tried = any(line.verdict != NOT_YET for line in lines)
         self.remark = remark if self.passed else ""
         head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
-        if all(line.verdict == NOT_YET for line in lines):
+        if not self.tried:
             head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
         if self.remark:
             head += f". But {self.remark}"

@@ -1,18 +1,34 @@
-"""Which exercises are done: one name a line in a small file beside the notebooks. Nothing is sent anywhere.
+"""Which exercises are done or were tried: a line for each in a small file beside the notebooks.
 
-And what passed, for as long as this kernel lives: the pages run it in the agent. Under pytest no file is read or
-written, so that outputs do not depend on what the reader has done.
+`bash` says that bash is done, `?bash 1764604800` that it was tried then, without success. After it is done nothing is
+added. Nothing is sent anywhere, unless the reader asks for it (share.py). And what passed, for as long as this kernel
+lives: the pages run it in the agent. Under pytest no file is read or written, so that outputs do not depend on what the
+reader has done.
 """
 
 import contextlib
 import os
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 FILE = ".progress"  # git ignores it
+TRIED = "?"  # begins the line of a try
 
-_here: list[str] = []  # done in this process: all that there is under pytest
+_here: list[str] = []  # what the file does not hold: all lines under pytest, or in a folder that cannot be written
+
+
+@dataclass
+class Tried:
+    """What is known of one exercise: whether it is done, how often it was tried without success, and when."""
+
+    done: bool = False
+    tries: int = 0
+    first: int = 0  # in seconds since 1970, as time.time() has them; 0 if there was no try
+    last: int = 0
+
 
 kept: dict[str, Any] = {}  # name -> what passed its check, unless something else has failed it since
 
@@ -24,25 +40,53 @@ def _path():
     return Path(getattr(shell, "starting_dir", None) or Path.cwd()) / FILE  # a cell may have changed the folder since
 
 
-def done() -> list[str]:
-    """The names recorded so far, in the order in which they were first done."""
-    path, names = _path(), list(_here)
+def read(text: str) -> dict[str, Tried]:
+    """What the lines of a file say. The exercise that was worked on last is the last one."""
+    found: dict[str, Tried] = {}
+    name = ""
+    for word in text.split():
+        is_try, when = word.startswith(TRIED), int(word) if word.isdecimal() and len(word) < 12 else None
+        if when is None:
+            name = word.removeprefix(TRIED)
+        if found.get(name, Tried()).done:
+            continue
+        one = found[name] = found.pop(name, Tried())
+        if when is not None:
+            one.first, one.last = one.first or when, max(one.last, when)
+        elif is_try:
+            one.tries += 1
+        else:
+            one.done = True
+    return found
+
+
+def tried() -> dict[str, Tried]:
+    """What is recorded so far, as `read` has it."""
+    path, lines = _path(), list(_here)
     if path is not None:
         with contextlib.suppress(OSError):  # no file yet, or no right to read it: then this session counts
-            names = path.read_text(encoding="utf-8", errors="replace").split() + names
-    return list(dict.fromkeys(names))
+            lines.insert(0, path.read_text(encoding="utf-8", errors="replace"))
+    return read("\n".join(lines))
 
 
-def record(name: str) -> None:
-    """Remember that this exercise is done. A folder that cannot be written costs the memory, not the check."""
+def done() -> list[str]:
+    """The names of what is done, in the order in which it was done."""
+    return [name for name, one in tried().items() if one.done]
+
+
+def record(name: str, passed: bool = True) -> None:
+    """Remember that this exercise is done, or was tried. If the folder cannot be written, this kernel remembers it."""
     if name in done():
         return
-    _here.append(name)
+    line = name if passed else f"{TRIED}{name} {int(time.time())}"
     path = _path()
     if path is not None:
-        # Appending: two notebooks may do it at once.
-        with contextlib.suppress(OSError), path.open("a", encoding="utf-8") as file:
-            file.write(name + "\n")
+        with contextlib.suppress(OSError), path.open("a+b", buffering=0) as file:
+            is_cut = file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
+            # In one piece and at the end: two notebooks may do it at once.
+            file.write(f"{chr(10) * bool(is_cut)}{line}\n".encode())
+            return
+    _here.append(line)
 
 
 def reset() -> None:

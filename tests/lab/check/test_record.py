@@ -1,9 +1,12 @@
 """The small file of what is done: beside the reader's notebooks, shared by two of them, ignored under pytest."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
+from s02_tool_use.lab import check
 from s02_tool_use.lab.check import record
 
 
@@ -49,6 +52,54 @@ def test_a_folder_that_cannot_be_written_costs_the_file_and_not_the_check(as_a_r
     assert record.done() == ["a"]
     record.reset()
     assert record.done() == []
+
+
+def test_tries_are_counted_until_it_is_done_and_an_old_file_stays_as_it_is(as_a_reader, monkeypatch):
+    (as_a_reader / ".progress").write_text("a\n")
+    for now, name, passed in ((100, "b", False), (160, "c", False), (220, "b", False), (280, "b", True)):
+        monkeypatch.setattr(record.time, "time", lambda now=now: now + 0.7)
+        record.record(name, passed)
+    for passed in (False, True):
+        record.record("a", passed)
+        record.record("b", passed)
+    assert (as_a_reader / ".progress").read_text() == "a\n?b 100\n?c 160\n?b 220\nb\n"
+    assert record.tried() == {
+        "a": record.Tried(True),
+        "b": record.Tried(True, 2, 100, 220),
+        "c": record.Tried(False, 1, 160, 160),
+    }
+    assert [*record.tried()] == ["a", "c", "b"]  # the last one at the end
+    assert record.done() == ["a", "b"]
+
+
+def test_a_line_that_was_cut_off_takes_the_next_one_not_along(as_a_reader):
+    (as_a_reader / ".progress").write_text("a\n?b 1")
+    record.record("c")
+    assert record.done() == ["a", "c"]
+
+
+@pytest.mark.parametrize("text", ["?", "9" * 5000, "12 ?a 13 14", "?a ?a 5", "\0? 7", "?a " + "7" * 30, "² ٣ ?a ٣"])
+def test_a_strange_file_raises_nothing(text):
+    assert not any(one.done for name, one in record.read(text).items() if name == "a")
+
+
+def test_notebooks_that_write_at_once_lose_no_line(as_a_reader):
+    code = "from s02_tool_use.lab.check import record\nfor n in range(200): record.record(f'{sys.argv[1]}{n}', n % 2)"
+    started = [subprocess.Popen([sys.executable, "-c", f"import sys; {code}", name]) for name in "abc"]
+    assert [one.wait(120) for one in started] == [0, 0, 0]
+    expected = {f"{name}{n}": bool(n % 2) for name in "abc" for n in range(200)}
+    assert {name: one.done for name, one in record.tried().items()} == expected
+    assert all(one.tries == (not one.done) for one in record.tried().values())
+
+
+def test_a_stub_is_no_try_and_a_wrong_answer_is_one(as_a_reader):
+    check.stop_reason([None, None, None])
+    assert record.tried() == {}
+    check.stop_reason(["tool_use", "tool_use", "max_tokens"])
+    check.stop_reason(["end_turn", "tool_use", 3])
+    assert (record.tried()["stop_reason"].tries, record.done()) == (2, [])
+    check.stop_reason(["tool_use", "end_turn", "max_tokens"])
+    assert record.done() == ["stop_reason"]
 
 
 def test_under_pytest_nothing_is_read_or_written(monkeypatch, tmp_path):
