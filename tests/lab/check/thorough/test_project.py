@@ -250,7 +250,7 @@ def test_nonsense_is_one_sentence(given):
 # ---- the four projects of the notebook
 
 CELLS = json.loads(
-    (Path(__file__).resolve().parents[3] / "notebooks/solutions/10_your_own_tool.ipynb").read_text(encoding="utf-8")
+    (Path(__file__).resolve().parents[4] / "notebooks/solutions/10_your_own_tool.ipynb").read_text(encoding="utf-8")
 )["cells"]
 
 

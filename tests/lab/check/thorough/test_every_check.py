@@ -16,7 +16,7 @@ import pytest
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import exercise, trial
 
-SOLUTIONS = Path(__file__).resolve().parents[3] / "notebooks" / "solutions"
+SOLUTIONS = Path(__file__).resolve().parents[4] / "notebooks" / "solutions"
 HOMES = {name: number for number, (_, names) in check.NOTEBOOKS.items() for name in names}
 EVERY = {name: getattr(check, name) for name in HOMES}
 FUNCTIONS = [name for name, one in EVERY.items() if one.wants_function]
