@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = shutil.ignore_patterns(".venv", ".git", "wheels", ".hub")
 BASE = getattr(sys, "_base_executable", sys.executable)  # the Python that made the environment of these tests
 
 
@@ -18,7 +19,7 @@ def copy_course(folder):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
     else:
-        shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".venv", ".git"))
+        shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=LEFT_OUT)
     return folder
 
 

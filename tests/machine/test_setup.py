@@ -378,6 +378,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "ROOT", root)
     monkeypatch.setattr(setup, "VENV", root / ".venv")
     monkeypatch.setattr(setup, "BIN", root / ".venv" / setup.BIN.name)
+    monkeypatch.setattr(setup, "WHEELS", root / "wheels")
     monkeypatch.setattr(setup, "PYTHON", str(setup.BIN / Path(setup.PYTHON).name))
     monkeypatch.setattr(setup, "STAMP", root / ".venv" / setup.STAMP.name)
     monkeypatch.setattr(setup, "FILES", [root / file.name for file in setup.FILES])
@@ -475,6 +476,39 @@ def test_a_uv_that_is_there_is_used_and_without_network_its_cache(commands):
         "uv pip install --python python pip -r requirements.txt --offline",
     ]
     assert commands.seen[-1] == "outer -m pip --python python install pip -r requirements.txt"
+
+
+def test_with_a_folder_of_wheels_all_comes_from_it(commands):
+    setup.WHEELS.mkdir()
+    setup.install()
+    assert commands.seen[1:] == [
+        f"outer -m pip --python python install --no-index --find-links {setup.WHEELS.as_uri()} uv",
+        f"uv pip install --python python --no-index --find-links {setup.WHEELS.as_uri()} pip -r requirements.txt",
+    ]
+
+
+def test_what_the_folder_of_wheels_has_not_is_said_and_comes_from_pypi(commands, capsys):
+    setup.WHEELS.mkdir()
+    commands.uv, commands.fail = True, ["--no-index"]
+    setup.install()
+    assert commands.seen[-1] == "uv pip install --python python pip -r requirements.txt"
+    said = capsys.readouterr().err
+    assert re.search(r"wheels is not complete for Python 3\.\d+ on [\w-]+ \(\S+ \S+ is missing, and \d+ more\)\.", said)
+    assert f"room wheels --platform {setup.system()} --python 3.{sys.version_info[1]}\n" in said
+
+
+def test_a_full_disk_is_not_blamed_on_the_folder_of_wheels(commands, monkeypatch):
+    setup.WHEELS.mkdir()
+    monkeypatch.setattr(setup, "run", lambda *command: "No space left on device")
+    with pytest.raises(setup.SetupError, match="The disk is full"):
+        setup.install()
+
+
+def test_a_python_without_pip_takes_the_one_in_the_folder_of_wheels(commands):
+    setup.WHEELS.mkdir()
+    (setup.WHEELS / "pip-26.3-py3-none-any.whl").touch()
+    commands.fail = ["--python python --version", "ensurepip"]
+    assert setup.find_pip() == [setup.PYTHON, str(setup.WHEELS / "pip-26.3-py3-none-any.whl" / "pip")]
 
 
 def test_pip_installs_where_uv_cannot(commands):

@@ -5,7 +5,6 @@ named. Nothing is built or resolved: the pins are exact, and their markers say w
 """
 
 import argparse
-import platform
 import re
 import subprocess
 import sys
@@ -38,7 +37,7 @@ def main(argv: Sequence[str]) -> int | str:
     parser.add_argument("--platform", action="append", help=f"may be repeated: {', '.join(PLATFORMS)} or all")
     parser.add_argument("--python", action="append", help=f"such as 3.12, may be repeated; without it {here}")
     given = parser.parse_args(argv)
-    platforms = list(PLATFORMS) if "all" in (given.platform or ()) else given.platform or [this()]
+    platforms = list(PLATFORMS) if "all" in (given.platform or ()) else given.platform or [setup.system()]
     for name in platforms:
         if name not in PLATFORMS:
             return f"--platform {name} is not known. There are {', '.join(PLATFORMS)} and all."
@@ -54,12 +53,6 @@ def main(argv: Sequence[str]) -> int | str:
     if given.folder.resolve() != setup.WHEELS.resolve():
         print(f"Copied into the folder of the course, under the name {setup.WHEELS.name}, the first start finds it.")
     return 0
-
-
-def this() -> str:
-    """The name of this platform."""
-    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
-    return f"{system}-{platform.machine().replace('AMD64', 'x86_64')}"
 
 
 def needed(name: str, version: str) -> list[list[str]]:

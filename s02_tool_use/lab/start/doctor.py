@@ -195,7 +195,7 @@ def network() -> Findings:
         if name.lower() in ("http_proxy", "https_proxy", "all_proxy") and (proxy := os.environ[name]):
             used = "used to install and for a model elsewhere, not for calls on this machine"
             yield NOTE, f"{name} is set ({host_of(proxy)}): {used}"
-    if not setup.has_everything():
+    if not setup.has_everything() and not setup.WHEELS.is_dir():
         pypi = "PyPI, from which the first start installs,"
         try:
             urlopen(setup.PIP, timeout=10).close()

@@ -1,6 +1,7 @@
 """Makes .venv in the folder of the course and installs requirements.txt into it. Standard library only.
 
-Nothing is installed outside .venv. uv does it in seconds; where uv does not run, pip does it in about a minute.
+Nothing is installed outside .venv. uv does it in seconds; where uv does not run, pip does it in about a minute. Both
+take from wheels/ if that folder is there, and no network is needed then.
 A stamp is written last, so an install that was interrupted is taken up again. All that is said goes to stderr: stdout
 belongs to the command that runs next.
 """
@@ -40,6 +41,10 @@ CAUSES = {
 
 class SetupError(Exception):
     """What stands in the way, in a sentence that says what to do."""
+
+
+class MissingError(SetupError):
+    """What wheels/ does not have."""
 
 
 def environment() -> str:
@@ -119,11 +124,23 @@ def create() -> None:
 
 
 def install() -> None:
+    """Install from wheels/ if it is there. Where it is not, or something is missing in it, from PyPI."""
+    if not WHEELS.is_dir():
+        install_with([])
+        return
+    try:
+        install_with(["--no-index", "--find-links", WHEELS.as_uri()])
+    except MissingError as error:
+        print(f"{error}\nInstalling from PyPI ...", file=sys.stderr)
+        install_with([])
+
+
+def install_with(index: list[str]) -> None:
     """Install with uv, from its cache if there is no network, or else with pip."""
-    what = ["pip", "-r", "requirements.txt"]
+    what = [*index, "pip", "-r", "requirements.txt"]
     uv = shutil.which("uv")
     pip = [] if uv else find_pip()
-    if pip and (known := cause(run(*pip, "install", "uv"))):
+    if pip and (known := cause(run(*pip, "install", *index, "uv"))):
         raise SetupError(known)  # the rest would fail in the same way, only later
     if uv := uv or shutil.which("uv", path=BIN):
         # Where Python stores no bytecode (many containers), each start would compile all that it imports.
@@ -132,8 +149,33 @@ def install() -> None:
         if not run(*command) or not run(*command, "--offline"):
             return
     if failure := run(*(pip or find_pip()), "install", *what):
+        if known := cause(failure):
+            raise SetupError(known)
+        if index:
+            raise MissingError(missing())
         tail = "\n".join(failure.strip().splitlines()[-8:])
-        raise SetupError(cause(failure) or f"{tail}\nInstalling failed. Start again, or see what the doctor says.")
+        raise SetupError(f"{tail}\nInstalling failed. Start again, or see what the doctor says.")
+
+
+def missing() -> str:
+    """What wheels/ does not have, and how to get it, as a sentence."""
+    there = {"-".join(path.name.split("-")[:2]).lower() for path in WHEELS.glob("*.whl")}
+    pins = re.findall(r"(?m)^(\S+)==(\S+)$", FILES[1].read_text("utf-8"))  # those that everybody needs
+    lacks = [f"{name} {number}" for name, number in pins if f"{name.replace('-', '_')}-{number}".lower() not in there]
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    said = f"The folder {WHEELS.name} is not complete for Python {version} on {system()}"
+    if not lacks:
+        said += " (a file in it is damaged, or for another Python)"
+    else:
+        said += f" ({lacks[0]} is missing{f', and {len(lacks) - 1} more' if lacks[1:] else ''})"
+    fill = f"python3 -m s02_tool_use room wheels --platform {system()} --python {version}"
+    return f"{said}. To fill it, where there is a network: {fill}"
+
+
+def system() -> str:
+    """The name that `room wheels` has for this platform."""
+    name = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    return f"{name}-{platform.machine().replace('AMD64', 'x86_64')}"
 
 
 def find_pip() -> list[str]:
@@ -143,6 +185,8 @@ def find_pip() -> list[str]:
         return outside
     if not run(PYTHON, "-m", "ensurepip"):
         return [PYTHON, "-m", "pip"]
+    for file in WHEELS.glob("pip-*.whl"):
+        return [PYTHON, str(file / "pip")]
     try:
         with urlopen(PIP, timeout=30) as reply:
             wheel = next(file for file in json.load(reply)["urls"] if file["packagetype"] == "bdist_wheel")
