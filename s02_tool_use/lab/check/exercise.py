@@ -631,7 +631,8 @@ class Verdict(page.Page):
             inside = f"{page.badge(f'{mark} {line.verdict}', colour)} {page.escape(line.sentence)}"
             for key, value in line.details:
                 text.append(f"      {key}: {value}".replace("\n", "\n        "))
-                code = f'<code style="white-space:pre-wrap;background:none;color:inherit">{page.escape(value)}</code>'
+                style = "white-space:pre-wrap;background:none;color:inherit"
+                code = f'<code style="{style}">{page.broken(page.escape(value))}</code>'
                 inside += f'<div style="margin-left:2em">{key}: {code}</div>'
             html.append(page.bar(inside, colour))
         super().__init__("\n".join(text), "".join(html))

@@ -49,17 +49,17 @@ class Board(Page):
         last = f"{last}\n{hint}" if hint else last
         text = [f"  {kind:15} {''.join(row.values())}" for kind, row in rows.items()]
         html = "\n".join(f"  {kind:15} {_squares(row)}" for kind, row in rows.items())
-        drawn = f'<div style="font-family:monospace;white-space:pre;letter-spacing:1px">{html}</div>'
         super().__init__(
             "\n".join([head, *text, last]),
-            f'<b>{escape(head)}</b>{drawn}<div style="white-space:pre-wrap">{escape(last)}</div>',
+            f'<b>{escape(head)}</b>{page.pre(html)}<div style="white-space:pre-wrap">{page.broken(escape(last))}</div>',
         )
 
 
 def _squares(row):
     """The squares in their colours."""
     runs = ((mark, len(list(same))) for mark, same in groupby(row.values()))
-    return "".join(f'<span style="color:{COLOURS[mark]}">{mark * count}</span>' for mark, count in runs)
+    looks = {mark: f"color:{page.readable(colour)};letter-spacing:1px" for mark, colour in COLOURS.items()}
+    return "".join(f'<span style="{looks[mark]}">{mark * count}</span>' for mark, count in runs)
 
 
 def score(*passes: Callable[[list], list] | None, strict: bool = False) -> Board:

@@ -84,7 +84,7 @@ def _row_html(row):
         escape(row.kind),
         row.name and f"<b>{escape(row.name)}</b>",
         row.id and f'<span style="opacity:.75">{escape(row.id)}</span>',
-        row.note and badge(row.note, page.RED if row.note == "is_error" else page.GREY),
+        page.note(row.note),
     )
     body = code(row.body, prose=row.kind in ("text", "thinking")) if row.body else ""
     return bar(" ".join(filter(None, parts)) + body, colour)
@@ -93,7 +93,8 @@ def _row_html(row):
 def _refusal(problem):
     """(text, HTML) of what the API says no to."""
     head, said = f"{problem.status} {problem.type}", str(problem.message)
-    return _indent(f"!! the API refuses this, {head}: {said}"), bar(f"{badge(head, page.RED)} {escape(said)}", page.RED)
+    head = f"the API refuses this, {head}:"
+    return _indent(f"!! {head} {said}"), bar(f"{badge(head, page.RED)} {escape(said)}", page.RED)
 
 
 def show_diff(before: object, after: object) -> Page:
@@ -112,8 +113,7 @@ def show_diff(before: object, after: object) -> Page:
         old, new = ([line for m in side["messages"] for line in _lines(m, labels)] for side in (one, two))
         verdicts = [("before", conversation.judge(one)), ("after", conversation.judge(two))]
     text = [f"{mark} {line}".rstrip() for mark, line in _changes(old, new, code)] or ["No difference."]
-    html = "".join(map(_changed_line, text))
-    drawn = f'<div style="font-family:monospace;white-space:pre-wrap">{html}</div>'
+    drawn = page.pre("\n".join(map(_changed_line, text)))
     for name, problem in verdicts:
         said = "the API accepts it" if problem is None else f"{problem.status} {problem.message}"
         text.append(f"{name}: {said}")
@@ -160,7 +160,8 @@ def _ratio(one, other):
 
 def _changed_line(line):
     colour = {"+": page.GREEN, "-": page.RED}.get(line[0], "transparent")
-    return f'<div style="border-left:4px solid {colour};padding-left:8px">{escape(line)}</div>'
+    style = "display:inline-block;width:calc(100% - 12px);padding-left:8px"  # a box of its own, in a line of its own
+    return f'<span style="{style};border-left:4px solid {colour}">{escape(line)}</span>'
 
 
 def _lines(message, labels):

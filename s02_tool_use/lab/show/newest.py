@@ -76,7 +76,7 @@ def _older(speaker, row, body):
 
 def _open(speaker, row, body, fold):
     colour = page.colour_of(row.label)
-    note = row.note and badge(row.note, page.RED if row.note == "is_error" else page.GREY)
+    note = page.note(row.note)
     name = row.name and f"<b>{escape(row.name)}</b>"
     head = " ".join(filter(None, (escape(speaker), row.label and badge(row.label, colour), escape(row.kind), name)))
     if body and "\n" not in body and len(body) <= SHORT:

@@ -1,6 +1,8 @@
 """A piece of output in two forms: HTML for the notebook, text for everything else. Both repeat exactly.
 
-No script, no style sheet, no ground and no text colour of its own: readable on a light page and on a dark one.
+No script, no style sheet, no ground and no text colour of its own: readable on a light page and on a dark one. GitHub
+takes all styles away. So what they show is in the elements and words too: lines of code stand in a `pre`, a badge is
+bold, and nothing is told by a colour alone.
 """
 
 import html
@@ -10,6 +12,8 @@ from ..client.faults import as_number, printable, shorten
 # White on each of these is readable (at least 4.5 to 1), and each stands out as a line on white and on black.
 COLOURS = ("#1f6feb", "#8250df", "#0a7d6c", "#b5367e", "#96600b", "#4b6a88")
 RED, GREEN, GREY = "#cf222e", "#1a7f37", "#656d76"
+
+HUE = 60  # percent of a colour for text, the rest is that of the page's text: 4.5 to 1 on a white page and a dark one
 
 FOLD_LINES, WIDTH_CHARACTERS = 12, 100  # lines that are shown before the rest folds, and what makes a long one
 MOST_CHARACTERS = 20_000  # of one text that go into a notebook at all: it has to stay small
@@ -43,10 +47,15 @@ def colour_of(label: str) -> str:
     return GREY if label in ("", "?") else COLOURS[(ord(label[-1]) - ord("A")) % len(COLOURS)]
 
 
+def readable(colour: str) -> str:
+    """`colour` for text: mixed with that of the text around it, so darker on a light page and lighter on a dark one."""
+    return f"color-mix(in srgb,{colour} {HUE}%,currentColor)"
+
+
 def badge(text: str, colour: str) -> str:
     """A small filled label: it brings its own ground, so it is readable on any page."""
     style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px"
-    return f'<span style="{style}">{escape(text)}</span>'
+    return f'<b style="{style}">{escape(text)}</b>'
 
 
 def bar(inside: str, colour: str) -> str:
@@ -54,12 +63,29 @@ def bar(inside: str, colour: str) -> str:
     return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
+def pre(html: str) -> str:
+    """Escaped lines as they are, in the font of code. Long ones break between words."""
+    style = "margin:2px 0;padding:0;border:0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+    first = "\n" * html.startswith("\n")  # a browser passes over one
+    return f'<pre style="{style};background:none;color:inherit">{first}{html}</pre>'
+
+
+def broken(html: str) -> str:
+    """Escaped prose with its line breaks, for a place that keeps spaces by its style."""
+    return html.replace("\n", "<br>")
+
+
+def note(text: str) -> str:
+    """`[is_error]`: what a reader should not miss about a block."""
+    return badge(f"[{text}]", RED if text == "is_error" else GREY) if text else ""
+
+
 def code(text: str, fold: int = FOLD_LINES, prose: bool = False) -> str:
     """A string with its line breaks, in the font of code or of prose; longer than `fold` lines, it opens on a click."""
     text = printable(text)  # before it is shortened: a piece of a key is not found any more
     size = f"{text.count(chr(10)) + 1} lines" if "\n" in text else f"{len(text):,} characters"
-    font = "" if prose else "font-family:monospace;"
-    block = f'<div style="{font}white-space:pre-wrap">{escape(shorten(text, MOST_CHARACTERS))}</div>'
+    lines = escape(shorten(text, MOST_CHARACTERS))
+    block = f'<div style="white-space:pre-wrap">{broken(lines)}</div>' if prose else pre(lines)
     if is_short(text, fold):
         return block
     first = escape(text.split("\n", 1)[0][:80])

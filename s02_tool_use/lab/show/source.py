@@ -7,7 +7,7 @@ import sysconfig
 import textwrap
 from pathlib import Path
 
-from .page import COLOURS, GREY, Page, escape
+from .page import COLOURS, GREY, Page, escape, pre, readable
 
 # Kinds of Pygments, the narrower ones first -> the element and the colour in which they are drawn.
 LOOKS = {
@@ -22,7 +22,6 @@ LOOKS = {
     "Name.Class": ("span", COLOURS[0]),
     "Name.Decorator": ("span", COLOURS[3]),
 }
-HUE = 60  # percent of such a colour, the rest is that of the text: at least 4.5 to 1 on a white page and on a dark one
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
@@ -85,10 +84,4 @@ def _drawn(text: str) -> str:
         tag, colour = next((look for name, look in LOOKS.items() if kind in string_to_tokentype(name)), ("span", ""))
         drawn = escape(piece)
         pieces.append(f'<{tag} style="color:{readable(colour)}">{drawn}</{tag}>' if colour and piece.strip() else drawn)
-    style = "margin:2px 0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;background:none;color:inherit"
-    return f'<pre style="{style}">{"".join(pieces)}</pre>'
-
-
-def readable(colour: str) -> str:
-    """`colour` for text: mixed with that of the text around it, so darker on a light page and lighter on a dark one."""
-    return f"color-mix(in srgb,{colour} {HUE}%,currentColor)"
+    return pre("".join(pieces))

@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from .page import Page, escape
+from .page import Page, broken, escape
 
 LONGEST_WORD = 24  # characters of a word that is not broken
 BAR = 16  # characters of the longest bar
@@ -57,7 +57,7 @@ def _cell(value):
     text = "" if value is None else str(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return Page(
-        text, f'<span style="white-space:pre-wrap">{_broken(escape(text))}</span>'
+        text, f'<span style="white-space:pre-wrap">{broken(_broken(escape(text)))}</span>'
     ), "right" if is_number else "left"
 
 

@@ -97,7 +97,7 @@ def _part(mark, head, headers, body, colour):
     """A request or a response: its first line, its headers, its body, as (text, HTML)."""
     lines = [f"{name}: {value}" for name, value in headers.items()]
     text = "\n".join(f"{mark} {line}" for line in [head, *lines])
-    about = f'<div style="font-family:monospace;opacity:.75">{"<br>".join(map(escape, lines))}</div>'
+    about = page.pre("\n".join(map(escape, lines)))
     html = bar(f"{badge(mark, colour)} <b>{escape(head)}</b>{about if lines else ''}{body[1]}", colour)
     return (f"{text}\n{_indent(body[0])}" if body[0] else text), html
 

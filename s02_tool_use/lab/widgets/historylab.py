@@ -82,7 +82,8 @@ class HistoryLab(Panel):
         except ValueError as error:
             self.after = []
             return before, Page("", ""), refusal(error)
-        text = "\n".join(f"repaired: {line}" for line in lines) or "nothing to repair"
+        lines = [f"repaired: {line}" for line in lines]
+        text = "\n".join(lines) or "nothing to repair"
         drawn = "".join(f"<li>{page.escape(line)}</li>" for line in lines)
         return before, self._side("after", self.after), Page(text, f"<ul>{drawn}</ul>" if lines else f"<i>{text}</i>")
 
@@ -90,7 +91,7 @@ class HistoryLab(Panel):
         said, drawn = api_says(history, self._case), show.show_messages(history)
         badge = page.badge(name, page.GREEN if said == "accepted" else page.RED)
         verdict = page.bar(f"{badge} The API: {page.escape(said)}", page.GREY)
-        return Page(f"{name}, the API: {said}\n{drawn.text}", verdict + drawn.html)
+        return Page(f"{name}. The API: {said}\n{drawn.text}", verdict + drawn.html)
 
 
 def refusal(error):

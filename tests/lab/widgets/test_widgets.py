@@ -982,7 +982,7 @@ def test_a_chat_says_who_answers_and_goes_on_to_say_so_after_a_reconnect(tmp_pat
         (by_recording, "a recording"),
         (by_model, "m-7 &lt;b&gt;"),
     ):
-        assert f">{who}</span>" in panel.status.value
+        assert f">{who}</b>" in panel.status.value
         assert f"Answers: {who}." in panel.twin().html
     by_rules.session.client, by_rules.session.model = by_model.session.client, by_model.session.model
     press(by_rules, "New conversation")
