@@ -20,6 +20,7 @@ STYLE = """<style>
 .s02-panel .widget-html > .widget-html-content { min-width: 0 }
 .s02-panel .widget-dropdown > select { appearance: auto; background-image: none }
 </style>"""
+VIEW = "application/vnd.jupyter.widget-view+json"  # what ipywidgets calls a widget that is shown
 TICK_SECONDS = 1.0  # between two looks at how far it is
 
 
@@ -41,9 +42,11 @@ class Panel(ipywidgets.VBox):
     def __repr__(self):
         return self.twin().text
 
-    def _repr_mimebundle_(self, **options):
-        twin = self.twin()
-        return super()._repr_mimebundle_(**options) | {"text/plain": twin.text, "text/html": twin.html}
+    _ipython_display_ = None  # ipywidgets 7, which Colab has, would show itself with it, and no twin
+
+    def _repr_mimebundle_(self, **_):
+        twin, view = self.twin(), {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+        return {"text/plain": twin.text, "text/html": twin.html, VIEW: view}
 
     def complain(self, sentence):
         """Show what went wrong, in one sentence."""
