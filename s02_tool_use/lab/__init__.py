@@ -11,7 +11,10 @@ _HOMES = {
     "client": ["connect", "departures", "text_of", "with_call"],
     "conversation": ["api_says", "histories", "problem_of"],
     "rooms": ["escape_room", "fresh_workspace"],
-    "show": ["cost", "score", "show_diff", "show_loop", "show_messages", "show_source", "show_table", "show_wire"],
+    "show": [
+        *("cost", "score", "show_diff", "show_loop", "show_messages", "show_source", "show_table", "show_timeline"),
+        "show_wire",
+    ],
     "widgets": ["Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench"],
 }
 __all__, __getattr__ = lazily(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""The loop, conversations, differences, sources, tables and HTTP as a cell shows them: HTML with a text twin."""
+"""The loop, conversations, differences, sources, tables, time and HTTP as a cell shows them: HTML with a text twin."""
 
 from ... import lazily
 
@@ -9,6 +9,7 @@ _HOMES = {
     "board": ["score"],
     "source": ["show_source"],
     "table": ["show_table"],
+    "timeline": ["show_timeline"],
     "wire": ["show_wire"],
 }
 __all__, __getattr__ = lazily(__name__, _HOMES)

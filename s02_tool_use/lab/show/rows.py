@@ -24,12 +24,12 @@ class Row(NamedTuple):
 def labels_of(*histories: list) -> dict[str, str]:
     """id -> A, B, ...: one label for each call, in the order of the calls. Several histories share their labels."""
     ids = [str(block.get("id")) for messages in histories for block in calls(messages)]
-    return {id: _letters(number) for number, id in enumerate(dict.fromkeys(ids))}
+    return {id: letters(number) for number, id in enumerate(dict.fromkeys(ids))}
 
 
-def _letters(number):
+def letters(number: int) -> str:
     """0 -> A, 25 -> Z, 26 -> AA."""
-    return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
+    return (letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
 
 
 def rows(message: object, labels: dict[str, str], waits: Collection[str] = ()) -> list[Row]:

@@ -101,6 +101,7 @@ DRAWINGS = {
     "a difference of histories": lambda: show.show_diff(HISTORY, HISTORY[:2]),
     "a source": lambda: show.show_source(missing),
     "a table": lambda: show.show_table(["a", "number"], [["x\ny", 1], [PROSE, 100]], bars="number"),
+    "a line of time": lambda: show.show_timeline({"in turn": [("begins", "x"), ("ends", "x"), ("begins", PROSE)]}),
     "a bill": lambda: show.cost({"usage": {"input_tokens": 10, "output_tokens": 2}}, {"input_tokens": 3.0}),
     "what went over the wire": wire,
     "a board": lambda: show.score(half_right),
