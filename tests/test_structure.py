@@ -15,6 +15,7 @@ import pytest
 from refresh import notebooks
 
 import s02_tool_use
+from s02_tool_use.lab.show.loop import END, STAGES, TURN
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "s02_tool_use"
@@ -261,6 +262,32 @@ def test_each_exercise_has_a_stub_a_check_of_one_line_and_three_hints(path):
         assert [hint[1] for hint in hints if hint] == ["Hint 1", "Hint 2", "Hint 3"]
 
 
+# ---- the picture of the loop
+
+
+@by_name(NOTEBOOKS[:7])
+def test_at_the_head_of_a_page_stands_the_loop_with_what_the_page_is_about_lit(path):
+    """In 00 where the loop is explained; on the pages that build it, before the agent so far."""
+    found = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    calls = [at for at, cell in enumerate(found) if "".join(cell["source"]).startswith("show_loop(")]
+    assert len(calls) == 1
+    first = "## The agent so far" if path in BUILDING else "for step in agent_steps("
+    assert calls[0] < next(at for at, cell in enumerate(found) if first in "".join(cell["source"]))
+    said, shown = found[calls[0] - 1], found[calls[0]]
+    assert said["cell_type"] == "markdown"
+    assert re.search(r"\b[Ll]it\b", "".join(said["source"])), "a sentence says what is lit, and why"
+    lit, *who = ast.parse("".join(shown["source"])).body[0].value.args
+    names = ast.literal_eval(lit)
+    assert names
+    assert [name.id for name in who] == ["client", "model"]
+    output = shown["outputs"][0]["data"]
+    for name in [names] if isinstance(names, str) else names:
+        assert name in (*STAGES, TURN, END)
+        assert re.search(rf"\[[^\]]*\b{'tool_use' if name == END else name}\b", "".join(output["text/plain"]))
+    assert "model (rules)" in "".join(output["text/plain"])
+    assert '<img alt="The loop: ' in "".join(output["text/html"])
+
+
 # ---- the pages that build the agent
 
 
@@ -274,7 +301,8 @@ def test_an_exercise_stands_behind_its_section_and_the_first_check_among_the_fir
     headings = [heading for heading, _ in chapters(path)]
     for before, heading in zip(headings, headings[1:], strict=False):
         assert not heading.startswith("### ") or re.match(r"## \d\. |### ", before), heading
-    checks = [source.startswith("check.") for source in cells(path, "code")]
+    # The picture of the loop is looked at, and takes no time to work through.
+    checks = [s.startswith("check.") for s in cells(path, "code") if not s.startswith("show_loop(")]
     assert checks.index(True) < 10
 
 

@@ -96,10 +96,11 @@ def _said(error):
 _PICTURES = {n: 0x2400 + n for n in range(32) if chr(n) not in "\n\t"} | {0x7F: 0x2421}
 
 # What is not seen, or moves what is seen, is drawn by its number, such as <U+202E>: the second control characters,
-# U+2028 and U+2029, marks and overrides of direction, and what Unicode calls default ignorable (DerivedCoreProperties).
+# U+2028 and U+2029, marks and overrides of direction, what Unicode calls default ignorable (DerivedCoreProperties), and
+# the two that no XML may hold: a picture would not be drawn at all.
 _HIDDEN = (
     "\x80-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Some of it is spelling, and stays where it does what it is for: a joiner between two emoji, or two letters of a script
 # that has joiners (Arabic to Sinhala), and a variation selector behind an emoji, in a keycap or behind an ideograph.

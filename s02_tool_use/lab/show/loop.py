@@ -1,9 +1,11 @@
 """The loop as one picture: two lanes (the model, the program), the same seven stages always in the same place.
 
-SVG with attributes only, so it stays readable where styles are taken away; where pictures are taken away too, the line
-below it says the same. Left out: who lights which stage (widgets/stepper.py).
+Below a cell it is an image: GitHub, and JupyterLab before the cell was run here, take SVG out of a page but leave
+images. An image knows nothing of the page around it, so it brings a ground of its own, light or dark as the page asks.
+In a widget it is SVG in the page, in the page's own colour. Left out: who lights which stage (widgets/stepper.py).
 """
 
+import base64
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from ..client.endpoint import who_answers
 from ..client.faults import printable
 from . import page
-from .page import Page, escape
+from .page import Page, drawable, escape
 
 # name -> (its lane, the column it stands in, what happens there)
 STAGES = {
@@ -64,7 +66,11 @@ def draw_loop(
     colour: str = page.COLOURS[0],
     caption: bool = True,
 ) -> Page:
-    """The picture of one moment. `calls` are those of this turn; without `caption` nothing stands below it."""
+    """The picture of one moment. `calls` are those of this turn.
+
+    With `caption` it is an image, with its words below it. Without, SVG and nothing below: for a widget, which draws it
+    again and again.
+    """
     names = [lit] if isinstance(lit, str) else list(lit)
     names = ["normalised" if name == "normalized" else name for name in names]
     unknown = [name for name in names if name not in (*STAGES, TURN, END)]
@@ -73,13 +79,15 @@ def draw_loop(
     calls, left_out = list(calls)[:SLOTS], len(calls) - SLOTS
     said = printable(who)
     text = _text(names, said, turn, calls, left_out, ends)
-    svg = _svg(names, said, turn, calls, left_out, ends, colour, text)
-    html = f'<div style="max-width:820px">{svg}</div>'
+    parts = _parts(names, said, turn, calls, left_out, ends, colour)
+    words = escape(text)
     if caption:
-        line, *rest = text.split("\n")
-        lines = escape("\n".join(rest))
-        html += f"<details><summary>{escape(line)}</summary><pre>{lines}</pre></details>"
-    return Page(text, html)
+        about, below = words.split("\n", 1)[0], f"<details><summary>In words</summary><pre>{words}</pre></details>"
+        drawn = f'<img alt="{about}" src="data:image/svg+xml;base64,{_image(parts)}" width="100%">'
+    else:
+        about, _, more = words.partition("\n")
+        drawn, below = _svg('role="img"', [f"<title>{about}</title><desc>{more}</desc>", *parts]), ""
+    return Page(text, f'<div style="max-width:820px">{drawn}</div>{below}')
 
 
 # The text twin
@@ -95,11 +103,10 @@ def _text(names, who, turn, calls, left_out, ends):
     back = mark(TURN, f"turn {turn}" if turn else "the next turn")
     lines = [f"The loop: {stages} -> {back}"]
     for lane in LANES:
-        there = [
-            f"{at} {name}: {says}" for at, (name, (place, _, says)) in enumerate(STAGES.items(), 1) if place == lane
-        ]
-        head = f"{lane} ({who})" if lane == "model" and who else lane
-        lines.append(f"{head}: " + "; ".join(there))
+        lines.append(f"{lane} ({who})" if lane == "model" and who else lane)
+        for at, (name, (place, _, says)) in enumerate(STAGES.items(), 1):
+            if place == lane:
+                lines.append(f"  {at} {name}: {says}")
     lines += [_told(call) for call in calls]
     if left_out > 0:
         lines.append(f"and {left_out} more")
@@ -114,11 +121,29 @@ def _told(call):
 # The picture
 
 
-def _svg(names, who, turn, calls, left_out, ends, colour, text):
-    about, *rest = text.split("\n")
-    parts = [f"<title>{escape(about)}</title>", f"<desc>{escape('. '.join(rest))}</desc>"]
+# Ink and ground of an image, by day and by night.
+LIGHT, DARK = ("#1f2328", "#fff"), ("#e6edf3", "#14171a")
+
+
+def _image(parts):
+    """The picture as a file of its own, in base64. The attributes hold where its style is taken away."""
+    style = "svg{{color:{}}}.ground{{fill:{}}}".format
+    both = f"<style>{style(*LIGHT)}@media(prefers-color-scheme:dark){{{style(*DARK)}}}</style>"
+    ground = f'<rect class="ground" fill="{LIGHT[1]}" width="{_WIDE}" height="{_HIGH}" rx="8"/>'
+    svg = _svg(f'color="{LIGHT[0]}" font-family="system-ui,sans-serif"', [both, ground, *parts])
+    return base64.b64encode(drawable(svg).encode()).decode()
+
+
+def _svg(looks, parts):
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="100%" {looks}'
+    return "\n".join([f'{head} font-size="13" fill="currentColor" text-anchor="middle">', *parts, "</svg>"])
+
+
+def _parts(names, who, turn, calls, left_out, ends, colour):
+    """The elements of the picture."""
+    parts = []
     for lane, top, height in (("model", 2, 74), ("program", 82, 112)):
-        parts.append(_rect(1, top, _WIDE - 2, height, 'fill="currentColor" fill-opacity=".06"', round=8))
+        parts.append(_rect(1, top, _WIDE - 2, height, 'fill-opacity=".06"', round=8))
         parts.append(_words(12, top + 17, lane, 'text-anchor="start" font-weight="bold"'))
     if who:
         parts.append(_words(12, 40, "who answers:", 'text-anchor="start" font-size="12"'))
@@ -133,10 +158,7 @@ def _svg(names, who, turn, calls, left_out, ends, colour, text):
         parts += _call(slot, call)
     if left_out > 0:
         parts.append(_words((_middle(5) + _middle(6)) / 2, 70, f"and {left_out} more", 'font-size="11"'))
-    parts += _way_back(turn, TURN in names, colour)
-    head = f'<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="100%"'
-    font = 'font-size="13" fill="currentColor" text-anchor="middle"'
-    return "\n".join([f"{head} {font}>", *parts, "</svg>"])
+    return [*parts, *_way_back(turn, TURN in names, colour)]
 
 
 def _middle(column):
@@ -148,15 +170,15 @@ def _rect(x, y, wide, high, looks, round=5):
 
 
 def _words(x, y, words, looks=""):
-    return f'<text x="{x:g}" y="{y:g}" {looks}>{escape(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}"{" " * bool(looks)}{looks}>{escape(words)}</text>'
 
 
 def _box(column, y, lines, colour="", dashed=False, small=False):
     """A box with its words. A lit one is filled and has a heavy edge: it stands out without colours too."""
-    x, size = _middle(column), 11 if small else 12 if colour else 13
+    x = _middle(column)
     edge = f'fill="{colour}" stroke="currentColor" stroke-width="3"' if colour else 'fill="none" stroke="currentColor"'
     drawn = _rect(x - _BOX / 2, y - _TALL / 2, _BOX, _TALL, edge + ' stroke-dasharray="4 3"' * dashed)
-    looks = f'font-size="{size}"' + (' fill="#fff" font-weight="bold"' if colour else "")
+    looks = 'font-size="11"' if small else 'font-size="11.5" fill="#fff" font-weight="bold"' if colour else ""
     top = y + 4.5 - (len(lines) - 1) * 6.5
     return "\n".join([drawn, *(_words(x, top + 13 * at, line, looks) for at, line in enumerate(lines))])
 
@@ -218,7 +240,7 @@ def _end_of_loop(ends, is_lit, colour):
     if is_lit:
         left = _middle(4) - _BOX / 2
         yield _rect(left, 4, _WIDE - _EDGE - left, 17, f'fill="{colour}" stroke="currentColor" stroke-width="2"')
-    looks = 'font-size="12" ' + ('fill="#fff" font-weight="bold"' if is_lit else "")
+    looks = 'font-size="12"' + ' fill="#fff" font-weight="bold"' * is_lit
     yield _words(_middle(5), 17, ends, looks)
 
 

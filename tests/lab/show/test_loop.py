@@ -1,20 +1,30 @@
 """The picture of the loop: the same places each time, what is lit, who answers, and the same in words."""
 
+import base64
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
 
 from s02_tool_use.lab import connect, show_loop
-from s02_tool_use.lab.show.loop import STAGES, Call, draw_loop
+from s02_tool_use.lab.show.loop import DARK, LIGHT, STAGES, Call, draw_loop
 from s02_tool_use.lab.show.newest import show_newest
+from s02_tool_use.lab.show.page import COLOURS, RED
 
 NAMES = ["built", "normalised", "sent", "reply", "handler", "result", "appended"]
 CALLS = [Call("A", "glob"), Call("B", "bash", ""), Call("C", "edit_file", "is_error"), Call("D", "glob"), Call("E")]
+SHOWN = [Call(name="your tool", ends="an answer")]  # in show_loop
+
+
+def picture(drawn):
+    """The SVG: of the image, or in the page."""
+    image = re.search(r'<img [^>]*src="data:image/svg\+xml;base64,([^"]*)"', drawn.html)
+    return base64.b64decode(image[1]).decode() if image else re.search("<svg.*</svg>", drawn.html, re.S)[0]
 
 
 def places(drawn):
     """stage -> where its words stand."""
-    found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>\d (\w+)</text>', drawn.html)
+    found = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>\d (\w+)</text>', picture(drawn))
     return {name: (float(x), float(y)) for x, y, name in found}
 
 
@@ -34,7 +44,8 @@ def test_the_model_has_its_own_lane():
 @pytest.mark.parametrize("name", [*NAMES, "turn", "end"])
 def test_what_is_lit_stands_out_without_colours_and_in_words(name):
     dark, lit = show_loop(), show_loop(name)
-    assert len(re.findall('stroke-width="[23]"', lit.html)) > len(re.findall('stroke-width="[23]"', dark.html))
+    heavy = [len(re.findall('stroke-width="[23]"', picture(one))) for one in (dark, lit)]
+    assert heavy[1] > heavy[0]
     assert "[" not in dark.text
     inside = re.findall(r"\[(.*?)\]", lit.text)
     assert len(inside) == 1
@@ -51,39 +62,88 @@ def test_a_stage_that_is_not_there_is_told_with_those_that_are():
         show_loop("handlers")
 
 
-def test_it_is_a_picture_with_a_title_and_a_description_and_repeats_exactly():
+def test_it_is_an_image_with_its_words_and_repeats_exactly():
     html = show_loop("reply").html
-    assert '<svg role="img"' in html
-    assert "<title>The loop: 1 built" in html
-    assert "<desc>model: 3 sent: the model reads the request" in html
+    assert '<img alt="The loop: 1 built -&gt;' in html
+    assert "<svg" not in html, "GitHub would drop it, and JupyterLab before the cell was run"
+    assert "  3 sent: the model reads the request\n" in html
     assert html == show_loop("reply").html
+
+
+def test_in_a_widget_it_is_svg_with_a_title_and_a_description():
+    html = draw_loop("reply", caption=False).html
+    assert re.search('<svg [^>]*role="img"', html)
+    assert "<title>The loop: 1 built" in html
+    assert "  3 sent: the model reads the request\n" in re.search("<desc>(.*?)</desc>", html, re.S)[1]
+    assert "<img" not in html
     assert " id=" not in html
+
+
+def test_both_forms_draw_the_same():
+    image, inside = picture(show_loop("reply")), picture(draw_loop("reply", calls=SHOWN, caption=False))
+    assert image[image.index("<rect x=") :] == inside[inside.index("<rect x=") :]
 
 
 def test_it_needs_no_style_and_without_the_picture_its_words_remain():
     html = show_loop("reply", *connect()).html
-    svg = html[html.index("<svg") : html.index("</svg>")]
-    assert "style=" not in svg
+    assert "style=" not in picture(draw_loop("reply", caption=False))
     assert "<style" not in html
-    rest = re.sub(r"<svg.*?</svg>", "", html, flags=re.S)
-    said = re.sub("<[^>]*>", "", rest)
+    said = re.sub("<[^>]*>", "", html)
     for word in (*NAMES, "[4 reply]", "model (rules)", "program", "A tool_use", "A tool_result"):
         assert word in said, word
 
 
-def test_it_takes_the_colour_of_the_page_for_lines_and_words():
-    html = show_loop().html
+def test_in_a_widget_it_takes_the_colour_of_the_page_for_lines_and_words():
+    html = draw_loop(caption=False).html
     assert 'fill="currentColor"' in html
     assert not re.search('"(black|white|#000|#fff)"', html)
 
 
+def contrast(one, other):
+    """The ratio of WCAG 2 between two colours, as `#rgb` or `#rrggbb`."""
+
+    def light(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_an_image_has_ink_and_ground_of_its_own_by_day_and_by_night():
+    svg = picture(show_loop("reply"))
+    pairs = re.findall(r"svg\{color:(#\w+)\}\.ground\{fill:(#\w+)\}", svg)
+    assert len(pairs) == 2
+    assert "@media(prefers-color-scheme:dark)" in svg
+    lane = 0.06  # how much of the ink a lane has over the ground
+    for ink, ground in pairs:
+        assert contrast(ink, ground) > 7
+        assert contrast(ink, ground) * (1 - lane) > 7
+    assert f'<rect class="ground" fill="{pairs[0][1]}"' in svg, "without its style it is light, not black on black"
+    assert f'color="{pairs[0][0]}"' in svg
+    for fill in (COLOURS[0], RED):  # what is lit, or has failed
+        assert contrast("#fff", fill) >= 4.5
+
+
+def test_in_grey_what_is_lit_differs_from_the_ground_by_far():
+    for _, ground in (LIGHT, DARK):
+        assert contrast(COLOURS[0], ground) > 3
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x00b", "\x1b[31m", "\ud800", "\ufffe", "\u202e", "<b>&amp;", '"', "]]>", "\x85", "😀"]
+)
+def test_whatever_a_name_holds_the_image_is_whole(name):
+    drawn = draw_loop("sent", who=name, calls=[Call("A", name, name)], ends=name)
+    ET.fromstring(picture(drawn))
+    ET.fromstring(picture(draw_loop("sent", who=name, calls=[Call("A", name, name)], caption=False)))
+
+
 def test_each_call_has_an_arrow_to_its_result_dashed_as_long_as_it_waits():
-    html = draw_loop(calls=CALLS[:3]).html
-    assert [html.count(f"{letter} tool_use") for letter in "ABC"] == [
-        3,
-        3,
-        3,
-    ]  # box, description, words
+    html = picture(draw_loop(calls=CALLS[:3]))
+    assert [html.count(f"{letter} tool_use") for letter in "ABC"] == [1, 1, 1]
     down = re.findall(r'<polyline points="([\d.]+),53 \1,84" ([^>]*)/>', html)
     assert len(down) == 3
     assert ["dasharray" in looks for _, looks in down] == [False, True, False]
@@ -93,13 +153,13 @@ def test_each_call_has_an_arrow_to_its_result_dashed_as_long_as_it_waits():
 
 def test_more_calls_than_fit_are_counted():
     drawn = draw_loop(calls=CALLS)
-    assert re.search("<text[^>]*>and 2 more</text>", drawn.html)
+    assert re.search("<text[^>]*>and 2 more</text>", picture(drawn))
     assert "and 2 more" in drawn.text
     assert "D tool_use" not in drawn.text
 
 
 def test_the_turn_is_counted_on_the_way_back():
-    assert re.search("<text[^>]*>turn 3</text>", draw_loop(turn=3).html)
+    assert re.search("<text[^>]*>turn 3</text>", picture(draw_loop(turn=3)))
     assert draw_loop(turn=3).text.split("\n")[0].endswith("7 appended -> turn 3")
 
 
@@ -108,13 +168,13 @@ def test_the_turn_is_counted_on_the_way_back():
 )
 def test_it_says_who_answers_on_the_lane_of_the_model(made, who):
     drawn = show_loop("sent", *connect(**made))
-    assert re.search(f"<text[^>]*>{who}</text>", drawn.html)
-    assert f"model ({who}): 3 sent" in drawn.text
+    assert re.search(f"<text[^>]*>{who}</text>", picture(drawn))
+    assert f"model ({who})\n  3 sent" in drawn.text
 
 
 def test_a_live_model_is_named(live):
     drawn = show_loop("sent", *live(["Hello."]))
-    assert re.search("<text[^>]*>small-model</text>", drawn.html)
+    assert re.search("<text[^>]*>small-model</text>", picture(drawn))
 
 
 def test_a_recording_says_that_it_is_one(tmp_path, capsys):
@@ -127,8 +187,8 @@ def test_a_recording_says_that_it_is_one(tmp_path, capsys):
 def test_a_name_from_outside_stays_text_and_inside_its_box():
     name = "<script>alert(1)</script>" * 3
     drawn = draw_loop(who=name, calls=[Call("A", name, "done")])
-    assert "<script" not in drawn.html
-    words = re.findall("<text[^>]*>(.*?)</text>", drawn.html)
+    assert "<script" not in drawn.html + picture(drawn)
+    words = re.findall("<text[^>]*>(.*?)</text>", picture(drawn))
     assert max(len(re.sub("&[a-z]+;", ".", word)) for word in words) < 30
 
 

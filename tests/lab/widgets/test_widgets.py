@@ -394,9 +394,9 @@ def test_the_saved_page_of_a_stepper_has_the_picture_and_its_words(stepper):
     panel = stepper()
     forward(panel, "reply")
     bundle = panel._repr_mimebundle_()
-    assert '<svg role="img"' in bundle["text/html"]
+    assert '<img alt="The loop: ' in bundle["text/html"]
     assert "[4 reply]" in bundle["text/plain"]
-    assert "[4 reply]" in re.sub("<svg.*?</svg>", "", bundle["text/html"], flags=re.S)
+    assert "[4 reply]" in re.sub("<[^>]*>", "", bundle["text/html"])
 
 
 def test_a_stepper_of_nothing_says_what_to_give():
