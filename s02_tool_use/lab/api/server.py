@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
@@ -48,9 +48,9 @@ class Response(NamedTuple):
 
     status: int | None  # None: the connection breaks at once
     headers: dict
-    pieces: list[bytes]
+    pieces: Iterable[bytes]
     whole: bool = True
-    slow: float = 0  # seconds to wait after each piece
+    slow: float | None = None  # seconds to wait after each piece, which leaves at once; None: they may leave together
 
 
 def in_one_piece(status: int, body: dict, headers: dict, *, half: bool = False) -> Response:
@@ -88,6 +88,8 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # a small event would wait 40 ms for the acknowledgement of the one before it
     wbufsize = -1  # what is written leaves when it is flushed: head and body in one piece
     timeout = SILENCE_SECONDS
+    called = "The offline server"
+    most_bytes = MAX_BODY_BYTES
 
     def do_POST(self):
         """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
@@ -99,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:  # the client hung up, or said nothing for SILENCE_SECONDS
             self.close_connection = True
         except Exception as bug:
-            self._refuse(ApiError(500, f"The offline server failed with {type(bug).__name__}: {bug}"))
+            self._refuse(ApiError(500, f"{self.called} failed with {type(bug).__name__}: {bug}"))
         if self.unread:
             self._drain()
 
@@ -139,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
             raise self._unreadable(400, f"content-length: not a number: {length}")
-        if int(length) > MAX_BODY_BYTES:
+        if int(length) > self.most_bytes:
             raise self._unreadable(413, "Request exceeds the maximum size", int(length))
         body = self.rfile.read(int(length))
         if len(body) < int(length):
@@ -153,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
                 size = int(self.rfile.readline(100).partition(b";")[0].strip(), 16)
             except ValueError:
                 raise self._unreadable(400, "transfer-encoding: the chunked body is broken") from None
-            if size < 0 or len(body) + size > MAX_BODY_BYTES:
+            if size < 0 or len(body) + size > self.most_bytes:
                 raise self._unreadable(413, "Request exceeds the maximum size", MAX_DRAINED_BYTES)
             body += self.rfile.read(size)
             self.rfile.readline(100)  # the line break after a chunk
@@ -174,11 +176,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def _check_key(self):
         """Any key will do, but there must be one. It also tells the clients of one process apart."""
+        self.caller = self.server.callers.get(self._key(), self.server.caller)
+
+    def _key(self):
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         key = (token.strip() if scheme.lower() == "bearer" else "") or self.headers.get("x-api-key")
         if not key:
             raise ApiError(401, "x-api-key header is required")
-        self.caller = self.server.callers.get(key, self.server.caller)
+        return key
 
     def _json(self):
         from pydantic_core import from_json  # no NaN and no half of a surrogate pair, as Python's would let pass
@@ -225,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
         if message is None:
             headers = {"retry-after": reply["retry_after"]} if "retry_after" in reply else {}
             raise ApiError(reply["status"], reply.get("message", "The script asked for this fault"), headers=headers)
-        error, said, slow = reply.get("stream_error"), reply.get("message", "Overloaded"), reply.get("slow") or 0
+        error, said, slow = reply.get("stream_error"), reply.get("message", "Overloaded"), reply.get("slow") or None
         breaks = bool(reply.get("break_off") or reply.get("hang_up"))
         if not request.get("stream"):
             if "stream_error" in reply:
@@ -286,17 +291,17 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in {"request-id": self.request_id, **headers, **more}.items():
             self.send_header(name, str(value))
         self.end_headers()
-        self._record(status, b"".join(pieces))  # before it leaves: whoever has the answer finds it recorded
+        self._record(status, pieces)  # before it leaves: whoever has the answer finds it recorded
         for piece in filter(None, pieces if self.command != "HEAD" else ()):  # an empty chunk would be the last
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-            if slow:
+            if slow is not None:
                 self.wfile.flush()
                 time.sleep(slow)
         if chunked and whole:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _record(self, status, response):
-        sent, got = (data[:KEPT_BYTES].decode(errors="replace") for data in (self.body, response))
+    def _record(self, status, pieces):
+        sent, got = (data[:KEPT_BYTES].decode(errors="replace") for data in (self.body, b"".join(pieces)))
         request = {"method": self.command, "path": getattr(self, "path", None), "request": sent}
         self.caller.exchanges.append({**request, "status": status, "request_id": self.request_id, "response": got})
 
@@ -316,14 +321,22 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 512  # connections that wait to be accepted; with the default of 5 a burst of clients fails
     allow_reuse_address = sys.platform != "win32"  # there it would let two servers share a port
 
+    handler: type[BaseHTTPRequestHandler] = Handler
+
     def __init__(
-        self, answerer: Any, *, port: int = 0, models: Sequence[str] = (), profile: Profile = FIRST_PARTY
+        self,
+        answerer: Any,
+        *,
+        port: int = 0,
+        models: Sequence[str] = (),
+        profile: Profile = FIRST_PARTY,
+        host: str = HOST,
     ) -> None:
-        super().__init__((HOST, port), Handler)
+        super().__init__((host, port), self.handler)
         self.models, self.profile = tuple(models), profile
         self.caller = Caller(answerer)
         self.callers: dict[str, Caller] = {}
-        self.exchanges, self.url = self.caller.exchanges, f"http://{HOST}:{self.server_address[1]}"
+        self.exchanges, self.url = self.caller.exchanges, f"http://{host}:{self.server_address[1]}"
         self._open: set[Any] = set()
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="offline server", daemon=True)
 

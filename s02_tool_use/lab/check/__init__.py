@@ -1,5 +1,7 @@
 """The checks under the exercises: `check.NAME(yours)`. Here are their names, `check.yours()` and `check.progress()`.
 
+`check.share(address, name)` tells a teacher's board (board.py).
+
 Left out: the exercises themselves (exercises/, a module for each notebook) and how a check judges (exercise.py).
 """
 
@@ -8,6 +10,7 @@ from typing import Any
 
 from ..show import page
 from . import record as _record
+from .board import share as share
 
 # notebook -> (its module in exercises/, its exercises in their order). It is loaded when one of its checks is used.
 NOTEBOOKS = {
@@ -47,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return ["progress", "yours", *_HOMES]  # what the Tab key offers
+    return ["progress", "share", "yours", *_HOMES]  # what the Tab key offers
 
 
 def yours(name: str, otherwise: Any) -> Any:

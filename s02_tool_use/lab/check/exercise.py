@@ -26,7 +26,7 @@ import s02_tool_use
 
 from ..sessions.job import Stopped
 from ..show import page
-from . import record, trial
+from . import board, record, trial
 
 
 class Given(SimpleNamespace):
@@ -173,6 +173,7 @@ class Exercise:
             record.kept[self.name] = yours if len(yours) > 1 else yours[0]
         if verdict.tried:
             record.record(self.name, verdict.passed)
+            board.tell()
         return verdict
 
     def _is_untouched(self, yours):

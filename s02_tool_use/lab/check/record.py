@@ -33,7 +33,8 @@ class Tried:
 kept: dict[str, Any] = {}  # name -> what passed its check, unless something else has failed it since
 
 
-def _path():
+def where() -> Path | None:
+    """The file, beside the notebook. None under pytest."""
     if "PYTEST_VERSION" in os.environ:  # set by pytest, and inherited by the kernels that nbval starts
         return None
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -62,7 +63,7 @@ def read(text: str) -> dict[str, Tried]:
 
 def tried() -> dict[str, Tried]:
     """What is recorded so far, as `read` has it."""
-    path, lines = _path(), list(_here)
+    path, lines = where(), list(_here)
     if path is not None:
         with contextlib.suppress(OSError):  # no file yet, or no right to read it: then this session counts
             lines.insert(0, path.read_text(encoding="utf-8", errors="replace"))
@@ -79,7 +80,7 @@ def record(name: str, passed: bool = True) -> None:
     if name in done():
         return
     line = name if passed else f"{TRIED}{name} {int(time.time())}"
-    path = _path()
+    path = where()
     if path is not None:
         with contextlib.suppress(OSError), path.open("a+b", buffering=0) as file:
             is_cut = file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
@@ -92,7 +93,7 @@ def record(name: str, passed: bool = True) -> None:
 def reset() -> None:
     """Forget everything."""
     _here.clear()
-    path = _path()
+    path = where()
     if path is not None:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)

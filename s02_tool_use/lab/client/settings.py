@@ -54,9 +54,9 @@ def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
     keep(texts=secrets(os.environ.items()))
     if offline or os.environ.get(STAY_OFFLINE):
         with contextlib.suppress(SettingsError):
-            _dotenv()
+            dotenv()
         return {}, note
-    file = _dotenv()
+    file = dotenv()
     for values, where in ((file, ".env"), (os.environ, "the environment")):
         found = _found(values)
         if found.get("api_key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
@@ -125,7 +125,8 @@ def _found(values: Mapping[str, str | None]) -> dict[str, tuple[str, str]]:
     return {role: setting for role, row in rows.items() for setting in reversed(row) if setting[1].strip()}
 
 
-def _dotenv() -> dict[str, str | None]:
+def dotenv() -> dict[str, str | None]:
+    """What the file .env says, searched from the current folder upwards. Raises SettingsError if it cannot be read."""
     from dotenv import dotenv_values, find_dotenv
 
     try:
@@ -171,10 +172,11 @@ def _what_is_wrong(role, value, where):
         return "must be a whole number, 1 or more, or empty."
     if role == "prices":
         return prices.what_is_wrong(prices.read(value))
-    return _what_is_wrong_with_address(value) if role == "base_url" else ""
+    return wrong_address(value) if role == "base_url" else ""
 
 
-def _what_is_wrong_with_address(value):
+def wrong_address(value: str) -> str:
+    """The end of a sentence that begins with the name of an address; "" if nothing is wrong with it."""
     shown = re.sub(r"(?:(?<=//)|^)[^/]*@", "...@", value)  # its password is a secret too
     if not value.lower().startswith(("http://", "https://")):
         scheme = "http" if is_local(f"http://{value}") else "https"

@@ -1,0 +1,253 @@
+"""The teacher's board: who has solved what, and who is stuck, as one page that refreshes itself.
+
+It reads the progress files in a folder of homes (--homes, as `room hub` makes one), and takes what learners send who
+ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. Left out: who a learner really is.
+"""
+
+import collections
+import hmac
+import html
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from ..api.server import ApiError, Response, in_one_piece
+from ..check import NOTEBOOKS
+from ..check.record import FILE, Tried, read
+from ..client.faults import printable
+from . import door
+
+STUCK_TRIES, STUCK_SECONDS = 3, 180  # who tried so often, and began so long ago, without success, is stuck,
+AWAY_SECONDS = 3600  # unless nothing was tried for so long
+MOST_LEARNERS, LONGEST_NAME, MOST_TRIES = 200, 40, 999
+MOST_POSTS, IN_SECONDS = 300, 10  # from one address: a whole hub may be one
+MOST_OF_A_FILE = 200_000  # bytes
+PLACES = (FILE, f"notebooks/{FILE}", f"*/notebooks/{FILE}")  # in a home
+NAMES = [name for _, names in NOTEBOOKS.values() for name in names]
+PAGE = (Path(__file__).parent / "board.html").read_text(encoding="utf-8")
+PAGE = PAGE.replace("STUCK_TRIES", str(STUCK_TRIES)).replace("STUCK_MINUTES", str(STUCK_SECONDS // 60))
+
+
+class Row(NamedTuple):
+    """What is known of one learner. The exercise that they worked on last is the last one."""
+
+    name: str
+    heard: float  # when the last thing was heard
+    exercises: Mapping[str, Tried]
+
+    def stuck(self, now: float) -> str:
+        """The exercise at which this learner is stuck, or ""."""
+        name, one = next(reversed([*self.exercises.items()]), ("", Tried(done=True)))
+        is_stuck = not one.done and one.tries >= STUCK_TRIES and now - one.first >= STUCK_SECONDS
+        return name if is_stuck and now - one.last <= AWAY_SECONDS else ""
+
+
+class Handler(door.Handler):
+    server: "Board"
+    most_bytes = 20_000
+
+    def _answer(self):
+        path, _, query = self.path.partition("?")
+        if self.command == "POST":
+            self._check_rate()
+            self.body = self._read_body()
+            if not hmac.compare_digest(path.strip("/").encode(), self.server.word.encode()):
+                raise ApiError(403, "The address does not end in the room's word: copy it again.")
+            return in_one_piece(200, {"said": self.server.take(self._json())}, {})
+        self.body = self._read_body()
+        if self.command not in ("GET", "HEAD"):
+            raise ApiError(405, "Method Not Allowed")
+        token = parse_qs(query).get("token", [""])[0]
+        if path != "/" or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise ApiError(403, "The board is opened by the address that was printed where it was started.")
+        nonce = door.word()
+        inline = f"'nonce-{nonce}'"
+        policy = f"default-src 'none'; style-src {inline}; script-src {inline}; connect-src 'self'"
+        headers = {
+            "content-type": "text/html; charset=utf-8",
+            "content-security-policy": f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            "cache-control": "no-store",
+            "referrer-policy": "no-referrer",
+            "x-content-type-options": "nosniff",
+        }
+        data = PAGE.replace("NONCE", nonce).replace("<main></main>", self.server.drawn()).encode()
+        return Response(200, {**headers, "content-length": len(data)}, [data])
+
+    def _check_rate(self):
+        span, posts = int(time.monotonic() // IN_SECONDS), self.server.posts
+        for old in [key for key in posts if key[0] != span]:
+            posts.pop(old, None)
+        posts[span, self.client_address[0]] += 1
+        if posts[span, self.client_address[0]] > MOST_POSTS:
+            raise self._unreadable(429, "Too much comes from this address. Wait a moment.")
+
+
+class Board(door.Door):
+    """The board in a thread of this process."""
+
+    handler = Handler
+
+    def __init__(self, ip: str = door.server.HOST, port: int = 0, homes: Path | None = None) -> None:
+        super().__init__(ip, port)
+        self.word, self.token, self.homes = door.word(), door.word(6), homes
+        self.posted: dict[str, Row] = {}
+        self.posts: collections.Counter[tuple[int, str]] = collections.Counter()
+
+    def take(self, told: dict) -> str:
+        """Take what a learner sends. Returns the answer."""
+        name, exercises = told.get("name"), told.get("exercises")
+        if not isinstance(name, str) or not (name := printable(" ".join(name.split()))[:LONGEST_NAME]):
+            raise ApiError(400, "name: a string of 1 to 40 characters is needed")
+        if not isinstance(exercises, dict):
+            raise ApiError(400, "exercises: an object with the names of exercises is needed")
+        if name not in self.posted and len(self.posted) >= MOST_LEARNERS:
+            raise ApiError(429, "The board is full.", headers={"x-should-retry": "false"})
+        now, before = time.time(), self.posted[name].exercises if name in self.posted else {}
+        ours: dict[str, Tried] = {}
+        for key, one in exercises.items():
+            if key in NAMES and isinstance(one, dict):
+                tries, known = _number(one.get("tries"), MOST_TRIES), before.get(key, Tried())
+                first, last = (now - _number(one[at], 10**9) if at in one else 0 for at in ("first", "last"))
+                is_new = tries > known.tries
+                ours[key] = Tried(
+                    one.get("done") is True,
+                    tries,
+                    int(first or known.first or (now if tries else 0)),
+                    int(last or (now if is_new else known.last)),
+                )
+        self.posted[name] = Row(name, now, ours)
+        return f"The board knows {name}: {sum(one.done for one in ours.values())} solved."
+
+    def rows(self, now: float) -> list[Row]:
+        """All learners: who is stuck first, the longest at the top, then by name."""
+
+        def place(row):
+            stuck = row.stuck(now)
+            return not stuck, row.exercises[stuck].first if stuck else 0, row.name.casefold()
+
+        return sorted([*self.posted.copy().values(), *_at_home(self.homes)], key=place)
+
+    def drawn(self) -> str:
+        """The part of the page that changes."""
+        now = time.time()
+        rows = self.rows(now)
+        seen = {name for row in rows for name in row.exercises}
+        books = {book: names for book, (_, names) in NOTEBOOKS.items() if seen & set(names)}
+        stuck = [
+            f"<li><b>{_escaped(row.name)}</b> at {name}: {row.exercises[name].tries} tries, "
+            f"{_minutes(now - row.exercises[name].first)}</li>"
+            for row in rows
+            if (name := row.stuck(now))
+        ]
+        said = f"<h2>Stuck: {len(stuck)}</h2><ul>{''.join(stuck)}</ul>" if stuck else "<h2>Nobody is stuck</h2>"
+        heads = "".join(f'<th scope="colgroup" colspan="{len(names)}">{book}</th>' for book, names in books.items())
+        columns = [(name, number == 0) for names in books.values() for number, name in enumerate(names)]
+        names = "".join(f'<th scope="col" class="{"new" * new}"><span>{name}</span></th>' for name, new in columns)
+        lines = "".join(
+            f'<tr><th scope="row">{_escaped(row.name)}</th>{"".join(_cell(row, *column, now) for column in columns)}'
+            f"<td>{sum(one.done for one in row.exercises.values())} of {len(NAMES)}</td>"
+            f"<td>{_minutes(now - row.heard)} ago</td></tr>"
+            for row in rows
+        )
+        table = (
+            f'<div class="wide" tabindex="0" role="region" aria-label="Learners and exercises"><table>'
+            f'<thead><tr><th rowspan="2" scope="col">{len(rows)} learners</th>{heads}<th rowspan="2" scope="col">solved'
+            f'</th><th rowspan="2" scope="col">last check</th></tr><tr>{names}</tr></thead>'
+            f"<tbody>{lines}</tbody></table></div>"
+        )
+        clock = time.strftime("%H:%M:%S", time.localtime(now))
+        empty = "<p>Nobody has solved or tried an exercise yet.</p>"
+        return f"<main>{said}{table if rows else empty}<p>As of <time>{clock}</time></p></main>"
+
+
+def _at_home(homes: Path | None) -> Iterator[Row]:
+    """A row for each folder in `homes` that holds a progress file."""
+    for home in sorted(homes.glob("*")) if homes else ():
+        found = [one for place in PLACES for path in sorted(home.glob(place)) if (one := _read(path))]
+        if found:
+            name = printable(home.name)[:LONGEST_NAME]
+            yield Row(name, max(when for _, when in found), read("\n".join(text for text, _ in found)))
+
+
+def _read(path: Path) -> tuple[str, float] | None:
+    """(text, time of the last change) of a file that its owner may have made anything: a link, a pipe, a huge one."""
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                return None
+            text = file.read(MOST_OF_A_FILE).decode("utf-8", "replace")
+    except OSError:
+        return None
+    words = re.split(r"\s+", text)
+    return " ".join(word for word in words if word.isdecimal() or word.lstrip("?") in NAMES), about.st_mtime
+
+
+def _number(value: object, most: int) -> int:
+    return min(max(value, 0), most) if type(value) is int else 0
+
+
+def _cell(row: Row, name: str, new: bool, now: float) -> str:
+    one = row.exercises.get(name)
+    kind, sign, said = "none", "", "not tried"
+    if one and one.done:
+        kind, sign, said = "done", "✓", "solved" + (f", tried {_times(one.tries)} before" if one.tries else "")
+    elif one and one.tries:
+        is_stuck = row.stuck(now) == name
+        kind, sign = ("stuck", "!") if is_stuck else ("tried", "")
+        said = f"{'stuck, ' * is_stuck}tried {_times(one.tries)}"
+    shown = f"{sign} {one.tries if one and one.tries else ''}".strip()
+    title = f' title="{said}"' if sign or shown else ""
+    return (
+        f'<td class="{kind}{" new" * new}"{title}><span aria-hidden="true">{shown}</span>'
+        f'<span class="said">{said}</span></td>'
+    )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _minutes(seconds: float) -> str:
+    minutes = max(int(seconds // 60), 0)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h"
+
+
+def _escaped(name: str) -> str:
+    return f"<bdi>{html.escape(name)}</bdi>"
+
+
+def main(argv: Sequence[str] | None = None) -> int | str:
+    """Serve until Ctrl-C. Returns an exit status, or a sentence about what stands in the way."""
+    parser = door.parser("board", "Who has solved what and who is stuck, as a page in the browser. " + HELP, 8123)
+    parser.add_argument("--homes", type=Path, metavar="DIR", help="a folder of home folders, as 'room hub' makes it")
+    given = parser.parse_args(argv)
+    if given.homes and not given.homes.is_dir():
+        return f"--homes names no folder: {given.homes}. Give the folder that holds a folder for each learner."
+    try:
+        board = Board(given.ip, given.port, given.homes)
+    except (OSError, OverflowError) as error:
+        return door.cannot_listen(given, error)
+    at = door.address(board)
+    door.serve(
+        board,
+        [
+            f"Your page, for you alone:  {at}/?token={board.token}",
+            f'Learners who want to be on it run:  check.share("{at}/{board.word}", name="THEIR NAME")',
+            f"or write into .env:  BOARD={at}/{board.word}  and  NAME=THEIR NAME",
+            f"{door.who_can_come(given.ip)} Ctrl-C ends it.",
+        ],
+    )
+    return 0
+
+
+HELP = (
+    "It reads the progress files of a hub, and takes what learners send who run check.share in a notebook: a name, and "
+    "for each exercise whether it is solved, how often it was tried and since when. Nothing is stored or sent on."
+)
