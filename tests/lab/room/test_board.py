@@ -405,7 +405,8 @@ def test_a_board_that_is_silent_holds_up_no_check(learner, capsys):
 
 
 def started(*arguments):
-    command = [sys.executable, "-m", "s02_tool_use", "room", "board", "--port", "0", *arguments]
+    code = "import sys; from s02_tool_use.lab.room import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "board", "--port", "0", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
