@@ -2,23 +2,24 @@
 
 Where bubblewrap works (bash/sandbox.py) the operating system confines it. Where it does not, bash can do what you can
 do, and two promises have a hole: a key in the environment of another process of yours can be read in /proc
-(bash-env-ppid in the tests, if PID 1 has it), and a command can kill the reaper that cleans up. Never run on Windows or
-macOS.
+(bash-env-ppid in the tests, if PID 1 has it), and a command can kill the reaper that cleans up. Never run on macOS, and
+never with Git's bash on Windows.
 """
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 
 from .bash import sandbox
-from .bash.process import ON_WINDOWS, run
+from .bash.process import run
+from .bash.program import ON_WINDOWS, system_shell, which_bash
 from .calls import secrets
 from .calls.arguments import fit, utf8
 from .calls.results import ToolError
 from .workspace import workdir
 
+BASH = (which_bash() if ON_WINDOWS else None) or "bash"  # for a subprocess.run of your own
 MAX_SECONDS = 600
 ALL_ENDED = "everything it had started was ended"
 
@@ -70,9 +71,9 @@ def _seconds(timeout):
 
 def _bash():
     """(the shell with its options, a note if it is not bash)."""
-    if shutil.which("bash"):
-        return ["bash", "-c", "--"], []  # a command may begin with a dash
-    shell = [os.environ.get("COMSPEC", "cmd.exe"), "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c", "--"]
+    if bash := which_bash():
+        return [bash if ON_WINDOWS else "bash", "-c", "--"], []  # a command may begin with a dash
+    shell = system_shell()
     return shell, [f"there is no bash here, so this ran in {os.path.basename(shell[0])}"]
 
 

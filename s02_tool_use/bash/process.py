@@ -23,11 +23,11 @@ from typing import Any, TypeVar
 from ..calls.results import ToolError
 from . import reaper
 from .output import BEGAN, Output
+from .program import ON_WINDOWS, for_windows
 from .sandbox import KEPT, confined, environment, lies_in
 
 T = TypeVar("T")
 
-ON_WINDOWS = os.name == "nt"
 MAX_ARGUMENT_BYTES = 100_000  # bytes; Linux takes 131,071 in one argument, a longer command goes through a file
 SLICE_SECONDS = 0.05  # between two looks whether it is still wanted; Windows holds Ctrl-C back while it waits
 
@@ -106,12 +106,14 @@ def _run(arguments, work, streams, seconds, notes, wanted):
     *shell, command = arguments
     raw = command.encode()
     with tempfile.TemporaryFile() as script:
-        whole, files = [*shell, command if ON_WINDOWS else raw], ()
+        whole, files, own = [*shell, raw], (), {}
+        if ON_WINDOWS:
+            whole, own = for_windows(shell, command)
         if len(raw) > MAX_ARGUMENT_BYTES and not ON_WINDOWS:
             script.write(raw)
             script.seek(0)
             whole, files = [shell[0], f"/dev/fd/{script.fileno()}"], (script.fileno(),)
-        process, boxed = _start(whole, files, work, streams, notes)
+        process, boxed = _start(whole, files, work, streams, notes, own)
         output = Output(process.stdout, awaited=b"" if ON_WINDOWS else BEGAN)
         try:
             late = not _ended(process, output, time.monotonic() + seconds, wanted)
@@ -125,9 +127,9 @@ def _run(arguments, work, streams, seconds, notes, wanted):
     return subprocess.CompletedProcess(arguments, process.returncode, output.text())
 
 
-def _start(arguments, files, work, streams, notes):
-    """(process, is it bubblewrap)."""
-    variables, boxed = environment(), False
+def _start(arguments, files, work, streams, notes, own):
+    """(process, is it bubblewrap). `own` are variables for the shell alone."""
+    variables, boxed = environment() | own, False
     if not ON_WINDOWS:
         pairs = (f"{name}={value}" for name, value in variables.items())
         begin = ["/bin/sh", "-c", SCRIPT, work, *pairs, "--", *arguments]
@@ -146,6 +148,7 @@ def _start(arguments, files, work, streams, notes):
             **streams,
             pass_fds=files,
             start_new_session=True,  # no terminal, and Ctrl-C reaches us alone
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # the same on Windows
         )
     except (OSError, ValueError) as error:
         raise ToolError(f"bash could not be started: {error}; is the workspace still there?") from None

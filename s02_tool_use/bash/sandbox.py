@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from ..calls import secrets
 from ..calls.results import ToolError
+from .program import ON_WINDOWS
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/nix/store", "/gnu/store")
 # Where bwrap may lie. Not the PATH: it may name a folder in which models write.
@@ -23,7 +24,11 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # What a command sees of our environment: an allow-list, since nobody can list all names of secrets.
 KEPT: tuple[str, ...] = ("HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-KEPT += ("SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE")  # without these little runs on Windows
+# Without these little runs on Windows: where the system, the programs and their settings lie.
+KEPT_ON_WINDOWS: tuple[str, ...] = ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "TEMP", "TMP")
+KEPT_ON_WINDOWS += ("PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "PROGRAMDATA")
+KEPT_ON_WINDOWS += ("USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "ALLUSERSPROFILE")
+KEPT_ON_WINDOWS += ("NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE")
 SET = {
     "PYTHONUTF8": "1",
     "PYTHONDONTWRITEBYTECODE": "1",  # no __pycache__ in the workspace
@@ -44,7 +49,8 @@ def environment() -> dict[str, str]:
     No relative part of the PATH is kept: it would be the workspace, where models write.
     """
     path = [os.path.dirname(sys.executable or ""), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    names = KEPT + KEPT_ON_WINDOWS if ON_WINDOWS else KEPT
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {**kept, **SET, "PATH": os.pathsep.join(filter(os.path.isabs, path))}
 
 

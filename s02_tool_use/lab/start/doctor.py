@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.request import urlopen
 
@@ -28,6 +28,9 @@ START = "python3 -m s02_tool_use"
 MISNAMED = (".env.txt", "env.txt", "env", ".env.env", "dotenv", ".env.example.txt", "_env")
 ENOUGH_BYTES = 500_000_000  # the environment takes 300 MB, the rest is for what people do
 
+MAX_PATH = 259  # characters of a path on Windows; 260 with the NUL at its end
+LONGEST = 180  # characters below .venv, what a package's longest path will have at most; 166 in November 2026
+
 # What is said of a check that needs the environment.
 TOO_EARLY = {
     "packages": "the packages cannot be checked",
@@ -39,20 +42,27 @@ TOO_EARLY = {
 def main(argv: Sequence[str] = ()) -> int:
     """Print one line for each thing looked at. Returns 1 if something is wrong, else 0."""
     print("What the course finds on this machine. You can send all of it to your teacher: it holds no key.\n")
-    faults, stands = 0, setup.has_everything()
+    faults = 0
+    for mark, sentence in findings():
+        faults += mark == WRONG
+        print(f"{mark:>5}  {sentence}", flush=True)
+    print(f"\n{'Nothing is wrong.' if not faults else f'Marked with {WRONG}: {faults}.'}")
+    return int(faults > 0)
+
+
+def findings() -> Findings:
+    """What is found, thing by thing, with no key and no home folder in it."""
+    stands = setup.has_everything()
     # Kept without connect(): the packages that it needs may not be there.
     keep(texts=secrets([*os.environ.items(), *lines(_read(setup.ROOT / ".env")), *lines(_read(Path(".env")))]))
-    for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, network):
+    for check in (python, environment, packages, kernel, settings, endpoint, shell, text, folders, paths, network):
         try:
             early = "" if stands else TOO_EARLY.get(check.__name__, "")
             found = [(UNKNOWN, f"{early} before the environment is complete")] if early else list(check())
         except Exception as error:  # a check that fails is a finding as well
             found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
         for mark, sentence in found:
-            faults += mark == WRONG
-            print(f"{mark:>5}  {cut(sentence).replace(str(Path.home()), '~')}", flush=True)
-    print(f"\n{'Nothing is wrong.' if not faults else f'Marked with {WRONG}: {faults}.'}")
-    return int(faults > 0)
+            yield mark, cut(sentence).replace(str(Path.home()), "~")
 
 
 def _read(path):
@@ -157,12 +167,13 @@ def endpoint() -> Findings:
 
 
 def shell() -> Findings:
+    from ...bash.program import INSTALL, which_bash
     from ...bash.sandbox import sandbox_status
 
-    if found := shutil.which("bash"):
+    if found := which_bash():
         yield OK, f"the bash tool runs {found}"
     else:
-        yield NOTE, "there is no bash: the tool runs the system's own shell, and some commands of the notebooks differ"
+        yield WRONG, f"there is no bash, and cells of the notebooks will fail: {INSTALL[os.name]}"
     confined, why = sandbox_status()
     yield OK if confined else NOTE, why
     if not confined:
@@ -188,6 +199,47 @@ def folders() -> Findings:
         yield (OK, where) if free > ENOUGH_BYTES else (WRONG, f"{where}: that is too little, make room")
     if not setup.has_display():
         yield NOTE, "there is no display here: JupyterLab prints its address, open it in a browser"
+
+
+def paths() -> Findings:
+    if not _long_paths():
+        stands = setup.has_everything()
+        venv = Path(sys.prefix) if stands else setup.VENV
+        yield room_for_paths(venv, _longest(venv) if stands else LONGEST)
+
+
+def room_for_paths(venv: PurePath, longest: int) -> tuple[str, str]:
+    """What Windows' limit means for a path of `longest` characters below `venv`."""
+    left = MAX_PATH - len(str(venv)) - 1 - longest
+    if left >= 0:
+        return (
+            OK,
+            f"Windows takes paths of {MAX_PATH} characters, the longest here has {MAX_PATH - left}: {left} are left",
+        )
+    return (
+        WRONG,
+        f"the path of the course's folder is {-left} characters too long: files of packages below it pass the "
+        f"{MAX_PATH} that Windows takes. Move it to a shorter one, such as C:\\course, and start again. (Or let "
+        "Windows take more: https://docs.python.org/3/using/windows.html#removing-the-max-path-limitation)",
+    )
+
+
+def _long_paths():
+    """Whether this system takes paths of any length: Windows only if its registry says so."""
+    if sys.platform != "win32":
+        return True
+    import winreg
+
+    with contextlib.suppress(OSError):
+        place = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:
+            return winreg.QueryValueEx(key, "LongPathsEnabled")[0] == 1
+    return False
+
+
+def _longest(folder):
+    """The characters of the longest path below the folder."""
+    return max(len(os.path.join(at, name)) for at, _, names in os.walk(folder) for name in names) - len(str(folder)) - 1
 
 
 def network() -> Findings:

@@ -75,6 +75,9 @@ USUAL = re.compile(  # names of tools that no learner added
 FINAL = re.compile(r"\bfinal|\b(answer|respon(d|se)|result|output|submit|finish|extract)", re.I)
 
 
+NOTES = r"(?:[,;] [^\n]*)?"  # what run_bash says behind the status: a signal, another shell, no sandbox
+
+
 class Missing(Exception):
     """No tool that was offered can do it. `args[0]` is the ability."""
 
@@ -95,14 +98,16 @@ class Result(str):
 
 def failed(result: Result) -> bool:
     """True if the call did not work: marked so, an exit status that is not 0, or an error of cat, ls and the like."""
-    if result.is_error or re.search(r"\[?exit(?:ed with)?(?: status| code)?:? -?[1-9]\d*\]?\s*$", result):
+    if result.is_error or re.search(
+        rf"\[?exit(?:ed with)?(?: status| code)?:? -?[1-9]\d*(?:{NOTES}\]|\]?)\s*$", result
+    ):
         return True
     return len(result) < 300 and bool(re.match(r"(Error\b|(cat|ls|wc|grep|find|bash|sh|python3?): )", result.lstrip()))
 
 
 def output(result: str) -> str:
     """What a command printed, without the exit status line and without a note that it printed nothing."""
-    text = re.sub(r"\n?\[exit status \d+\]\s*$", "", result)
+    text = re.sub(rf"\n?\[exit status \d+{NOTES}\]\s*$", "", result)
     return "" if text.strip().lower() in ("(no output)", "(empty)") else text
 
 

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
+from importlib import metadata
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from s02_tool_use.bash import sandbox
+from s02_tool_use import shell
+from s02_tool_use.bash import program, sandbox
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.client import endpoint, settings
 from s02_tool_use.lab.start import doctor, setup
@@ -228,15 +230,90 @@ def test_the_state_of_the_environment(course, monkeypatch):
     assert says(doctor.environment)[0].startswith("ok the environment is complete")
 
 
-def test_a_shell_without_bubblewrap_is_a_note_and_without_bash_too(monkeypatch):
+def test_a_shell_without_bubblewrap_is_a_note_and_a_missing_bash_is_wrong(monkeypatch):
     monkeypatch.setattr(
         sandbox, "sandbox_status", lambda: (False, "no bubblewrap: bash can reach whatever you can reach")
     )
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(program, "which_bash", lambda: None)
     said = says(doctor.shell)
-    assert said[0].startswith("note there is no bash")
+    assert said[0] == f"WRONG there is no bash, and cells of the notebooks will fail: {program.INSTALL[os.name]}"
     assert said[1] == "note no bubblewrap: bash can reach whatever you can reach"
     assert said[2] == "note so a command can find a key: in .env, and in the environment of another process of yours"
+
+
+def test_on_windows_git_is_what_to_install_for_a_bash(monkeypatch):
+    assert "Git for Windows" in program.INSTALL["nt"]
+    monkeypatch.setattr(os, "name", "nt")
+    monkeypatch.setattr(program, "which_bash", lambda: None)
+    monkeypatch.setattr(sandbox, "sandbox_status", lambda: (True, "bubblewrap"))
+    said = says(doctor.shell)
+    monkeypatch.undo()
+    assert said[0].startswith("WRONG there is no bash, and cells of the notebooks will fail: install Git for Windows")
+
+
+def test_the_doctor_names_the_bash_that_the_tool_runs(monkeypatch):
+    git = r"C:\Program Files\Git\bin\bash.exe"
+    for module in (program, shell):
+        monkeypatch.setattr(module, "ON_WINDOWS", True)
+    monkeypatch.setattr(program, "windows_bash", lambda variables: git)
+    assert says(doctor.shell)[0] == f"ok the bash tool runs {git}"
+    assert shell._bash() == ([git, "-c", "--"], [])
+
+
+# ---- how long a path may be on Windows
+
+
+@pytest.mark.parametrize(
+    ("venv", "longest", "mark", "said"),
+    [
+        (r"C:\course\.venv", 166, "ok", "the longest here has 182: 77 are left"),
+        ("C:\\" + "x" * 80 + r"\.venv", 169, "ok", ": 0 are left"),
+        ("C:\\" + "x" * 80 + r"\.venv", 170, "WRONG", "1 characters too long"),
+        (
+            r"C:\Users\firstname.lastname\OneDrive - A Company with a Name\Documents\Courses\tool-use-course\.venv",
+            166,
+            "WRONG",
+            "Move it to a shorter one",
+        ),
+    ],
+)
+def test_the_path_that_is_left_on_windows_is_measured(venv, longest, mark, said):
+    found, sentence = doctor.room_for_paths(PureWindowsPath(venv), longest)
+    assert (found, said in sentence) == (mark, True), sentence
+
+
+def test_the_longest_path_is_that_of_the_packages_that_are_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_long_paths", lambda: False)
+    monkeypatch.setattr(setup, "has_everything", lambda: True)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / "Lib").mkdir()
+    (tmp_path / "Lib" / ("x" * 100)).touch()
+    assert f"the longest here has {len(str(tmp_path)) + 1 + 104}:" in says(doctor.paths)[0]
+    monkeypatch.setattr(setup, "has_everything", lambda: False)
+    monkeypatch.setattr(setup, "VENV", tmp_path / ".venv")
+    assert f" {len(str(tmp_path / '.venv')) + 1 + doctor.LONGEST}:" in says(doctor.paths)[0]
+
+
+def test_before_the_packages_are_there_the_doctor_expects_what_they_bring():
+    longest = max(
+        len(f"Lib/site-packages/{file.parent / '__pycache__' / file.stem}.cpython-313.pyc")
+        for dist in metadata.distributions()
+        for file in dist.files or ()
+        if file.suffix == ".py"
+    )
+    assert doctor.LONGEST - 30 <= longest <= doctor.LONGEST
+
+
+def test_where_paths_may_have_any_length_nothing_is_said():
+    assert says(doctor.paths) == [] or os.name == "nt"
+
+
+def test_what_the_doctor_finds_can_be_asked_for_line_by_line(course, monkeypatch):
+    for name in ("packages", "kernel", "endpoint", "network", "folders", "environment", "python", "shell"):
+        monkeypatch.setattr(doctor, name, lambda: iter(()))
+    monkeypatch.setenv("OTHER_API_KEY", KEY)
+    monkeypatch.setattr(doctor, "text", lambda: [(doctor.WRONG, f"{KEY} in {Path.home() / 'course'}")])
+    assert list(doctor.findings()) == [("WRONG", f"[key removed] in {Path('~') / 'course'}")]
 
 
 def test_where_bash_is_confined_nothing_is_said_about_keys(monkeypatch):

@@ -6,7 +6,7 @@ import sys
 import pytest
 from talk import BASH, FILES, Talk
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS
+from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash
 from s02_tool_use.lab.understudy.fix_test import failures_in
 from s02_tool_use.loop import MAX_TURNS
 
@@ -29,6 +29,15 @@ def test_the_bug_of_the_sample_is_fixed_by_rule_and_evidence(sample):
 def test_the_bug_of_the_sample_is_fixed_with_fewer_tools(sample, tools):
     Talk(tools).say("修复失败的测试")
     assert run_test(sample) == 0
+
+
+def test_where_cmd_runs_the_commands_it_tells_what_the_test_said(sample):
+    def bash(command):
+        return run_bash(command)[:-1] + "; there is no bash here, so this ran in cmd.exe]"
+
+    said = Talk(handlers={**TOOL_HANDLERS, "bash": bash}).say("Fix the failing test.")
+    assert "5 of 5 tests passed" in said
+    assert "no bash" not in said
 
 
 def test_without_bash_it_says_that_it_cannot_run_the_test(sample):

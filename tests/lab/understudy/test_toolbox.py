@@ -7,6 +7,7 @@ from talk import BASH, Talk, tool
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS
 from s02_tool_use.lab.understudy import Understudy
+from s02_tool_use.lab.understudy.toolbox import Result, failed, output
 
 
 def test_a_tool_of_the_learner_s_is_used_for_what_its_name_says(sample):
@@ -282,3 +283,22 @@ def test_the_line_numbers_that_a_tool_says_it_adds_are_no_part_of_the_file(descr
 def test_a_file_whose_lines_only_begin_with_numbers_stays_as_it_is():
     talk = Talk([tool("Read", "Reads a file, with line numbers.")], {"Read": lambda path: "7\tgreen\n9\tblack"})
     assert talk.say("What is in a.txt?") == "a.txt has 2 lines:\n7\tgreen\n9\tblack"
+
+
+NOTE = "; there is no bash here, so this ran in cmd.exe]"
+
+
+@pytest.mark.parametrize(
+    ("result", "said", "is_fault"),
+    [
+        (f"5 of 5 tests passed\n[exit status 0{NOTE}", "5 of 5 tests passed", False),
+        (f"no\n[exit status 1{NOTE}", "no", True),
+        ("no\n[exit status 137, as after signal 9 (SIGKILL)]", "no", True),
+        ("ok\n[exit status 0; not confined: no bubblewrap (it said: [x]): bash can reach all]", "ok", False),
+        (f"[exit status 0{NOTE}", "", False),
+        ("exit 3, or so it is said", "exit 3, or so it is said", False),
+    ],
+)
+def test_the_status_of_a_command_is_read_whatever_note_stands_beside_it(result, said, is_fault):
+    assert output(result) == said
+    assert failed(Result(result)) is is_fault
