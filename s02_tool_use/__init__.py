@@ -36,7 +36,7 @@ _HOMES = {
     "history.turns": ["blocks_of", "merge_neighbours"],
     "loop": ["agent_loop", "agent_steps"],
     "messages": ["normalize_messages"],
-    "shell": ["BASH", "run_bash", "sandbox_status"],
+    "shell": ["BASH_EXE", "run_bash", "sandbox_status"],
     "tools": ["find", "run_edit", "run_glob", "run_read", "run_write"],
     "workspace": ["open_folder", "opened_parent", "safe_path", "use_workdir", "within", "workdir"],
 }

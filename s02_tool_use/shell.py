@@ -19,7 +19,7 @@ from .calls.arguments import fit, utf8
 from .calls.results import ToolError
 from .workspace import workdir
 
-BASH = (which_bash() if ON_WINDOWS else None) or "bash"  # for a subprocess.run of your own
+BASH_EXE = (which_bash() if ON_WINDOWS else None) or "bash"  # for a subprocess.run of your own
 MAX_SECONDS = 600
 ALL_ENDED = "everything it had started was ended"
 
