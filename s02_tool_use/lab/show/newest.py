@@ -15,6 +15,7 @@ OLDER = 2  # blocks that have a line of their own; those before them share one
 MOST_OPEN = 4  # blocks that stand open at once
 OPEN_LINES = 3  # of a new block; a longer one opens on a click, and so does each of several that have two
 SHORT = 70  # characters that stand beside their head
+LINE = 80  # of an older block: a line on a projector
 
 
 def show_newest(messages: list, before: list, about: dict[str, Any] | None = None) -> Page:
@@ -69,9 +70,10 @@ def _text(speaker, row, body, is_open):
 
 
 def _older(speaker, row, body):
-    line = escape(shorten(f"{_head(speaker, row)}: {' '.join(body[:400].split())}", 200))
-    style = "white-space:nowrap;overflow:hidden;text-overflow:ellipsis;opacity:.8"
-    return f'<div style="{style}">{line}</div>'
+    head, words = printable(_head(speaker, row)), " ".join(body[: 8 * LINE].split())
+    line = f"{head}: {words}" if words else head
+    line = line if len(line) <= LINE else f"{line[:LINE]} …"
+    return f'<div style="opacity:.8">{escape(line)}</div>'
 
 
 def _open(speaker, row, body, fold):

@@ -16,6 +16,7 @@ from .panel import Drawing, Panel, after_typing, answers, button, guarded, row, 
 
 # Tab comes to it, and then the arrow keys scroll the conversation: they are not JupyterLab's here.
 END = '<div tabindex="0" data-lm-suppress-shortcuts="true" style="opacity:.75">end of the conversation</div>'
+TALL = "clamp(300px, 55vh, 520px)"  # of the box that scrolls: what one writes stands below it, on a projector too
 REDRAW = 0.1  # seconds between two drawings of text that is arriving
 FIRST_TURNS, LAST_TURNS = 1, 20  # are drawn at once, those in between when they are asked for
 
@@ -40,7 +41,7 @@ class Chat(Panel):
         self.session = Session(client, model, watch=watch, ask_before=ask_before, prices=prices, **settings)
         self.turns = _tall()
         # In a reversed column the page stays at its end by itself, as a conversation should.
-        scroll = ipywidgets.Layout(flex_flow="column-reverse", overflow="hidden auto", max_height="520px")
+        scroll = ipywidgets.Layout(flex_flow="column-reverse", overflow="hidden auto", max_height=TALL)
         hint = "Write to the agent, then press Enter"
         self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
         self.prompt._submission_callbacks.register_callback(self._submit)  # Enter, and not the leaving of the field

@@ -14,11 +14,18 @@ from ..show import page
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
 # What ipywidgets has no option for: a pressed button has a mark and not only another colour, and the arrow of a list
-# is the browser's own, in the colour of the text (theirs is black, on a dark page too).
+# is the browser's own, in the colour of the text (theirs is black, on a dark page too). No word pushes a panel sideways:
+# it breaks, in a table last in the head and in a badge. No name is cut: a field goes below it, a list is as wide as it.
 STYLE = """<style>
 .s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
-.s02-panel .widget-html > .widget-html-content { min-width: 0 }
-.s02-panel .widget-dropdown > select { appearance: auto; background-image: none }
+.s02-panel .widget-html > .widget-html-content { min-width: 0; overflow-wrap: anywhere }
+.s02-panel th { overflow-wrap: break-word }
+.s02-panel td > span { white-space: nowrap }
+.s02-panel .widget-inline-hbox { flex-wrap: wrap; height: auto }
+.s02-panel .widget-inline-hbox > .widget-label {
+  height: auto; min-width: max-content; max-width: 100%; white-space: normal; overflow-wrap: anywhere }
+.s02-panel .widget-dropdown { width: auto; max-width: calc(100% - 4px) }
+.s02-panel .widget-dropdown > select { width: auto; flex: 0 1 auto; max-width: 100%; appearance: auto; background-image: none }
 </style>"""
 VIEW = "application/vnd.jupyter.widget-view+json"  # what ipywidgets calls a widget that is shown
 TICK_SECONDS = 1.0  # between two looks at how far it is
