@@ -207,9 +207,9 @@ class TerminalChat:
                 self.say("".join(self.text).strip())
             self.text = []
         elif kind == "text":
-            self.text.append(data)
             if not self.single:
-                self.screen.write(data)
+                self.screen.write(data if self.text else f"{self.answerer}: {data}")
+            self.text.append(data)
         elif kind == "tool_use":
             self.say(f"> {data['name']}", YELLOW)
             asked = page.printable(rows.arguments(data["input"]), everything=True)  # what will run, to the last joiner

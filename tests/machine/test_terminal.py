@@ -199,6 +199,17 @@ def test_a_conversation_remembers_and_streams(chat):
     assert all(request["stream"] for request in run.requests())
 
 
+def test_each_reply_begins_with_who_answers(chat):
+    run = chat(["I will look.", call("glob", pattern="*")], "One.", [call("glob", pattern="*")], "Two.")
+    _, out, _ = run.run(said="one\ntwo\n")
+    assert "Answers: the-model." in out
+    assert re.findall("the-model: .*", out) == ["the-model: I will look.", "the-model: One.", "the-model: Two."]
+    _, out, _ = run.run("--offline", said="Hello?\n")
+    assert "Answers: rules." in out
+    assert re.search("^(s02 >> )?rules: ", out, re.M)
+    assert "the-model" not in out
+
+
 @pytest.mark.parametrize(("answer", "made"), [("y", 1), ("yes", 1), ("n", 0), ("", 0), ("what?", 0), ("a", 2)])
 def test_each_change_is_asked_for(chat, answer, made):
     run = chat([bash("touch one.txt")], [bash("touch two.txt")], "Done.")

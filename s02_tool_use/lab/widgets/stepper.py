@@ -89,11 +89,16 @@ class Stepper(Panel):
         """The conversation as it was at the step that is shown."""
         return conversation.plain(self.run.stage.messages)
 
+    @property
+    def answerer(self) -> str:
+        """Who answers: rules, a script, a recording, the model's name, or a saved conversation."""
+        return _answerer(self.run)
+
     def twin(self) -> Page:
         stage, passed = self.run.stage, self.run.stages[: None if self.run.saved else self.run.at + 1]
         rows = [[number, one.title, one.says] for number, one in enumerate(passed)]
         steps, drawn = show_table(["step", "what happened", ""], rows), show.show_messages(passed[-1].messages)
-        head = f"Stepper at step {self.run.at}: {stage.title}"
+        head = f"Stepper at step {self.run.at}: {stage.title}. Answers: {self.answerer}."
         picture = _picture(self.run, caption=True) if self.run.at else Page("", "")  # nothing is lit yet
         html = f"<p><i>{page.escape(head)}</i></p>{picture.html}{steps.html}{drawn.html}"
         return Page("\n".join(filter(None, (head, picture.text, steps.text, drawn.text))), html)
@@ -271,8 +276,11 @@ def _picture(run, caption=False):
         ends = "the saved list ends" if stage.kind == "end" else "the loop ends"
     labels = rows.labels_of(stage.messages)
     calls = [Call(labels.get(str(call.get("id")), "?"), str(call.get("name")), _word(done)) for call, done in run.calls]
-    who = "a saved conversation" if run.saved else who_answers(run.client, run.model)
-    return draw_loop(lit, who=who, turn=run.turn, calls=calls, ends=ends, colour=colour, caption=caption)
+    return draw_loop(lit, who=_answerer(run), turn=run.turn, calls=calls, ends=ends, colour=colour, caption=caption)
+
+
+def _answerer(run):
+    return "a saved conversation" if run.saved else who_answers(run.client, run.model)
 
 
 def _word(done):

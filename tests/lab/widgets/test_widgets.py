@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import html
 import json
 import os
 import re
@@ -13,8 +14,10 @@ import pytest
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, widgets
 from s02_tool_use.lab.api.rules import validate
+from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.sessions import job
 from s02_tool_use.lab.sessions.job import Stopped
+from s02_tool_use.lab.understudy import Scripted
 from s02_tool_use.lab.widgets import escapes
 from s02_tool_use.lab.widgets import panel as panels
 
@@ -968,29 +971,69 @@ def test_a_tool_that_hears_no_stop_is_left_behind_at_the_bench(workspace, monkey
 # ---- who answers
 
 
-def test_a_chat_says_who_answers_and_goes_on_to_say_so_after_a_reconnect(tmp_path, monkeypatch, capsys):
+def who_is_seen(panel):
+    """The badge of a Chat or a Stepper: who answers, as the widget shows it."""
+    drawn = panel.status.value if isinstance(panel, Chat) else panel.picture.value
+    behind = '<b style="[^"]*">' if isinstance(panel, Chat) else "who answers:</text>\\s*<text[^>]*>"
+    return html.unescape(re.search(f"{behind}(.*?)<", drawn)[1])
+
+
+@pytest.mark.parametrize("kind", ["Chat", "Stepper"])
+def test_a_widget_says_who_answers_whatever_is_connected_later(kind, tmp_path, monkeypatch, workspace, capsys):
+    """And what it says is true: that one gets the next request."""
     monkeypatch.setenv("S02_OFFLINE", "1")
-    by_rules = Chat(*connect())
-    by_script = Chat(*connect(script=["Hello."], record=tmp_path / "talk.jsonl"))
-    by_script.session.run("Hello?")
-    by_recording = Chat(*connect(replay=tmp_path / "talk.jsonl"))
-    by_model = Chat(*connect(base_url="http://127.0.0.1:9", model="m-7 <b>", api_key="k"))
-    connect()
-    for panel, who in (
-        (by_rules, "rules"),
-        (by_script, "a script"),
-        (by_recording, "a recording"),
-        (by_model, "m-7 &lt;b&gt;"),
-    ):
-        assert f">{who}</b>" in panel.status.value
-        assert f"Answers: {who}." in panel.twin().html
-    by_rules.session.client, by_rules.session.model = by_model.session.client, by_model.session.model
-    press(by_rules, "New conversation")
-    assert "m-7" in by_rules.status.value
+    make = Chat if kind == "Chat" else lambda client, model: Stepper(client, model, user())
+    talk, name = tmp_path / "talk.jsonl", "m-7 <b>"
+    with Server(Scripted([f"From {number}." for number in range(20)])) as server:
+        at_server = {"base_url": server.url, "model": name, "api_key": "k"}
+        connections = {
+            "a script": [lambda: connect(script=["From the script."] * 2, record=talk), "From the script."],
+            "a recording": [lambda: connect(replay=talk), "From the script."],
+            "rules": [connect, ""],
+            name: [lambda: connect(**at_server), "From "],
+        }
+        panels = {}
+        for who, (connection, _) in connections.items():
+            panels[who] = make(*connection())
+            if who == "a script":  # there has to be something to replay
+                make(*connections[who][0]()).run.to_end() if kind == "Stepper" else panels[who].session.run("Go.")
+        connect(**at_server)  # and once more: who is there already stays as it was
+        connect()
+        for who, panel in panels.items():
+            asked = len(server.exchanges)
+            assert who_is_seen(panel) == who
+            assert f"Answers: {who}." in repr(panel)
+            if kind == "Chat":
+                ask(panel)
+            else:
+                press(panel, "To the end ▶▶")
+            assert connections[who][1] in shown(panel)
+            assert (len(server.exchanges) > asked) == (who == name)
+            assert who_is_seen(panel) == who
+
+
+def test_a_fork_of_a_saved_conversation_says_who_goes_on(scripted, workspace):
+    saved = [*user(), {"role": "assistant", "content": "Hello."}, *user("And?")]
+    panel = Stepper(*scripted(["Go on."]), saved, saved=True)
+    assert who_is_seen(panel) == "a saved conversation"
+    assert "Answers: a saved conversation." in repr(panel)
+    press(panel, "To the end ▶▶")
+    press(panel, "◀ Back")
+    press(panel, "Fork here")
+    assert who_is_seen(panel) == "a script"
+    press(panel, "To the end ▶▶")
+    assert "Go on." in shown(panel)
+
+
+def test_a_chat_that_is_given_another_client_says_so_with_the_next_thing_it_draws(scripted, workspace):
+    panel = Chat(*scripted(["Hello."]))
+    panel.session.client, panel.session.model = connect(base_url="http://127.0.0.1:9", model="m-7", api_key="k")
+    press(panel, "New conversation")
+    assert who_is_seen(panel) == "m-7"
 
 
 @every_kind
-def test_every_widget_but_the_stepper_has_a_badge_of_who_answers(panel):
-    who = {"Chat": "a script", "HistoryLab": "rules", "PathLab": "no model", "ToolBench": "no model"}
-    name = type(panel).__name__
-    assert name == "Stepper" or f">{who[name]}" in "".join(drawing.value for drawing in drawings(panel))
+def test_every_widget_says_who_answers(panel):
+    who = {"HistoryLab": "rules", "PathLab": "no model: you type", "ToolBench": "no model: you call"}
+    seen = "".join(drawing.value for drawing in drawings(panel))
+    assert f">{who.get(type(panel).__name__, 'a script')}<" in seen
