@@ -14,8 +14,9 @@ from ..show import page
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
 # What ipywidgets has no option for: a pressed button has a mark and not only another colour, and the arrow of a list
-# is the browser's own, in the colour of the text (theirs is black, on a dark page too). No word pushes a panel sideways:
-# it breaks, in a table last in the head and in a badge. No name is cut: a field goes below it, a list is as wide as it.
+# is the browser's own, in the colour of the text (theirs is black, on a dark page too). No word pushes a panel to the
+# side: it breaks, but not in a badge or in the head of a table. No name is cut: its field goes below it, and a list is
+# as wide as its longest name.
 STYLE = """<style>
 .s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
 .s02-panel .widget-html > .widget-html-content { min-width: 0; overflow-wrap: anywhere }
@@ -25,7 +26,8 @@ STYLE = """<style>
 .s02-panel .widget-inline-hbox > .widget-label {
   height: auto; min-width: max-content; max-width: 100%; white-space: normal; overflow-wrap: anywhere }
 .s02-panel .widget-dropdown { width: auto; max-width: calc(100% - 4px) }
-.s02-panel .widget-dropdown > select { width: auto; flex: 0 1 auto; max-width: 100%; appearance: auto; background-image: none }
+.s02-panel .widget-dropdown > select {
+  width: auto; flex: 0 1 auto; max-width: 100%; appearance: auto; background-image: none }
 </style>"""
 VIEW = "application/vnd.jupyter.widget-view+json"  # what ipywidgets calls a widget that is shown
 TICK_SECONDS = 1.0  # between two looks at how far it is
