@@ -13,7 +13,7 @@ _HOMES = {
     "rooms": ["escape_room", "fresh_workspace"],
     "show": [
         *("cost", "score", "show_diff", "show_loop", "show_messages", "show_source", "show_table", "show_timeline"),
-        "show_wire",
+        *("show_tree", "show_wire"),
     ],
     "widgets": ["Chat", "HistoryLab", "PathLab", "Stepper", "ToolBench"],
 }

@@ -1,4 +1,4 @@
-"""The loop, conversations, differences, sources, tables, time and HTTP as a cell shows them: HTML with a text twin."""
+"""What a cell shows of the loop, conversations, sources, tables, time, folders and HTTP: HTML with a text twin."""
 
 from ... import lazily
 
@@ -10,6 +10,7 @@ _HOMES = {
     "source": ["show_source"],
     "table": ["show_table"],
     "timeline": ["show_timeline"],
+    "tree": ["show_tree"],
     "wire": ["show_wire"],
 }
 __all__, __getattr__ = lazily(__name__, _HOMES)

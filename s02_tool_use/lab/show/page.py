@@ -52,9 +52,9 @@ def readable(colour: str) -> str:
     return f"color-mix(in srgb,{colour} {HUE}%,currentColor)"
 
 
-def badge(text: str, colour: str) -> str:
-    """A small filled label: it brings its own ground, so it is readable on any page."""
-    style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px"
+def badge(text: str, colour: str, in_columns: bool = False) -> str:
+    """A small filled label: it brings its own ground, so it is readable on any page. In columns it has no more room."""
+    style = f"background:{colour};color:#fff;border-radius:3px;padding:0 5px" + ";margin:0 -5px" * in_columns
     return f'<b style="{style}">{escape(text)}</b>'
 
 
@@ -63,11 +63,12 @@ def bar(inside: str, colour: str) -> str:
     return f'<div style="border-left:4px solid {colour};padding-left:8px;margin:4px 0">{inside}</div>'
 
 
-def pre(html: str) -> str:
-    """Escaped lines as they are, in the font of code. Long ones break between words."""
-    style = "margin:2px 0;padding:0;border:0;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+def pre(html: str, wraps: bool = True) -> str:
+    """Escaped lines as they are, in the font of code. Long ones break between words; a picture does not."""
+    breaks = "pre-wrap;word-break:normal;overflow-wrap:anywhere" if wraps else "pre"
+    style = f"margin:2px 0;padding:0;border:0;white-space:{breaks};background:none;color:inherit"
     first = "\n" * html.startswith("\n")  # a browser passes over one
-    return f'<pre style="{style};background:none;color:inherit">{first}{html}</pre>'
+    return f'<pre style="{style}">{first}{html}</pre>'
 
 
 def broken(html: str) -> str:

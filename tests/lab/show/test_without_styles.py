@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from stripped import missing
 
-from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, check, connect, show
+from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, check, connect, escape_room, show
 
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -77,6 +77,11 @@ def wire():
     return show.show_wire(client)
 
 
+def tree():
+    room = escape_room(show=False)
+    return show.show_tree(room, room / "work", ["link.txt", "sub/new.txt", "loop/x"])
+
+
 def half_right(messages):
     return messages[:2]
 
@@ -102,6 +107,7 @@ DRAWINGS = {
     "a source": lambda: show.show_source(missing),
     "a table": lambda: show.show_table(["a", "number"], [["x\ny", 1], [PROSE, 100]], bars="number"),
     "a line of time": lambda: show.show_timeline({"in turn": [("begins", "x"), ("ends", "x"), ("begins", PROSE)]}),
+    "a tree": tree,
     "a bill": lambda: show.cost({"usage": {"input_tokens": 10, "output_tokens": 2}}, {"input_tokens": 3.0}),
     "what went over the wire": wire,
     "a board": lambda: show.score(half_right),
