@@ -301,9 +301,21 @@ def test_an_exercise_stands_behind_its_section_and_the_first_check_among_the_fir
     headings = [heading for heading, _ in chapters(path)]
     for before, heading in zip(headings, headings[1:], strict=False):
         assert not heading.startswith("### ") or re.match(r"## \d\. |### ", before), heading
-    # The picture of the loop is looked at, and takes no time to work through.
-    checks = [s.startswith("check.") for s in cells(path, "code") if not s.startswith("show_loop(")]
+    # Neither the picture of the loop nor what is there for who comes late takes time to work through.
+    worked = [s for s in cells(path, "code") if not s.startswith("show_loop(") and "start_here(" not in s]
+    checks = [source.startswith("check.") for source in worked]
     assert checks.index(True) < 10
+
+
+@by_name(WITH_EXERCISES)
+def test_each_section_begins_with_a_cell_for_who_comes_late(path):
+    call = f'start_here("{path.stem[:2]}")  # if you come late, this runs the set-up'
+    start = f"from s02_tool_use.lab import start_here\n\n{call}"
+    for heading, part in chapters(path):
+        code = [source for _, kind, source in part if kind == "code"]
+        late = heading.startswith("## ") and heading != "## The agent so far"
+        assert code.count(start) == (late and bool(code)), heading
+        assert not (late and code) or part[1][2] == start, heading
 
 
 @by_name(BUILDING)

@@ -8,6 +8,7 @@ from .. import lazily
 _HOMES = {
     "api": ["RULES", "STRICT"],
     "check": [],  # used as check.NAME(your_function)
+    "check.pages": ["start_here"],
     "client": ["connect", "departures", "text_of", "with_call"],
     "conversation": ["api_says", "histories", "problem_of"],
     "rooms": ["escape_room", "fresh_workspace"],
