@@ -60,6 +60,16 @@ def wait_for(what, question, seconds=PATIENCE):
     return answer
 
 
+def notebook_of(cells):
+    """The file of a notebook with these cells: {id: source}."""
+    code = [
+        {"cell_type": "code", "id": id, "metadata": {}, "source": source, "execution_count": None, "outputs": []}
+        for id, source in cells.items()
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return json.dumps({"cells": code, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+
+
 class Lab:
     """JupyterLab as the course starts it, with a home and settings of its own: `with Lab(folder) as lab: lab.url`."""
 

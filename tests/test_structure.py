@@ -126,7 +126,7 @@ def test_only_the_client_imports_the_sdk_and_only_the_widgets_import_ipywidgets(
     for path in PACKAGE.rglob("*.py"):
         names = {name.split(".")[0] for name in imported(path)}
         assert "anthropic" not in names or "client" in path.parts, path
-        assert "ipywidgets" not in names or "widgets" in path.parts, path
+        assert not names & {"ipywidgets", "anywidget"} or "widgets" in path.parts, path
 
 
 def test_importing_the_package_and_its_lessons_imports_nothing_heavy():

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from browser import Browser, Lab, find_chromium
-from test_browser import notebook_of
+from browser import Browser, Lab, find_chromium, notebook_of
 
 MOST = 1.5  # times
 CELLS = {
@@ -23,7 +22,8 @@ CELLS = {
 # Waits in the page itself, and looks at one line of it: a look at all of it would take longer with each turn.
 WAIT = """
 while (true) {
-  const line = [...document.querySelectorAll('.jp-OutputArea [role=status]')].find(e => e.innerText.startsWith(ready));
+  const lines = [...document.querySelectorAll('.jp-OutputArea .widget-html-content span')];
+  const line = lines.find(e => e.innerText.startsWith(ready));
   if (line) return;
   await new Promise(done => setTimeout(done, 5));
 }
@@ -46,7 +46,7 @@ def main(turns):
             browser.open(lab, "chat.ipynb")
             assert browser.run_all() == []
             browser.enter("chat")
-            browser.tab_to("Write to the agent, then press Enter")
+            browser.tab_to("You")
             seconds = [one_turn(browser, number) for number in range(1, turns + 1)]
     early, late = statistics.median(seconds[5:15]), statistics.median(seconds[-10:])
     print(f"| turns 6 to 15 | turns {turns - 9} to {turns} | ratio | at most |\n|---|---|---|---|")

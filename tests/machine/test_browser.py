@@ -11,7 +11,7 @@ import shutil
 import sys
 
 import pytest
-from browser import NAMES, ROOT, Browser, Lab, find_chromium, wait_for
+from browser import NAMES, ROOT, Browser, Lab, find_chromium, notebook_of, wait_for
 
 pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason=f"no browser: none of {', '.join(NAMES)} is installed"),
@@ -70,15 +70,6 @@ def talk(turns):
         chat.session.run(f"Question {n + 1}?")
     return chat""",
 } | {f"talk-{turns}": f"talk({turns})" for turns in TURNS}
-
-
-def notebook_of(cells):
-    code = [
-        {"cell_type": "code", "id": id, "metadata": {}, "source": source, "execution_count": None, "outputs": []}
-        for id, source in cells.items()
-    ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return json.dumps({"cells": code, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +248,7 @@ def test_toolbench_runs_a_tool_from_its_form(widgets):
 
 def test_chat_asks_before_it_runs_a_command_and_answers(widgets):
     widgets.enter("chat")
-    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.tab_to("You")
     widgets.type("Run `echo first` and then how many Python files are here?")
     widgets.press("Enter")
     widgets.wait_for_output("chat", "The agent wants to run bash")
@@ -282,7 +273,7 @@ def test_chat_gives_the_conversation_as_a_file(widgets):
 
 def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
     widgets.enter("slow")
-    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.tab_to("You")
     widgets.type("Sleep.")
     widgets.press("Enter")
     widgets.wait_for_output("slow", "sleep 60")
@@ -295,7 +286,7 @@ def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
     widgets.wait_for_output("slow", "(cancelled)")
     widgets.wait_for_output("slow", "ready")
     widgets.enter("slow")
-    widgets.tab_to("Write to the agent, then press Enter")
+    widgets.tab_to("You")
     widgets.type("Go on.")
     widgets.press("Enter")
     widgets.wait_for_output("slow", "Never mind.")
@@ -304,7 +295,7 @@ def test_chat_stops_a_command_in_the_middle_and_goes_on(widgets):
 def test_chat_tells_a_fault_in_one_sentence_and_goes_on(widgets):
     for text, answer in (("Hello?", "The endpoint is overloaded: Overloaded (529)."), ("And now?", "Better now.")):
         widgets.enter("faults")
-        widgets.tab_to("Write to the agent, then press Enter")
+        widgets.tab_to("You")
         widgets.type(text)
         widgets.press("Enter")
         widgets.wait_for_output("faults", answer)
@@ -443,7 +434,7 @@ def test_after_a_restart_and_a_reload_every_cell_is_readable(lab, widgets):
 # ---- the notebooks
 
 # In which cell of which notebook to go to what, what to type there, which key to press, and what stands there then.
-PROMPT = "Write to the agent, then press Enter"
+PROMPT = "You"
 WORK = {
     "00_start_here": ("s5-step", "Forward ▶", "", "Enter", "the user speaks"),
     "04_safe_path": ("s4-lab", "pattern", "", "Enter", "glob(pattern, recursive=True)"),

@@ -16,6 +16,7 @@ LONGEST_WORD = 24  # characters of a word that is not broken
 BAR = 16  # characters of the longest bar
 EIGHTHS = "▏▎▍▌▋▊▉█"  # one to eight eighths of a character
 # Each cell says its own ground and lines: the themes of Jupyter and of other pages have tables of their own.
+_SCOPE = ' scope="col"'
 _SPAN = ' colspan="2"'
 _STYLE = "border-bottom:1px solid rgba(128,128,128,.35);padding:3px 10px 3px 0;vertical-align:top;background:none;"
 
@@ -93,8 +94,9 @@ def _line(texts, cells, widths):
 
 def _row(tag, cells, with_bar=()):
     """The cells of a row. The name of a column that has bars stands over both."""
+    scope = _SCOPE * (tag == "th")
     drawn = (
-        f'<{tag}{_SPAN * (at in with_bar)} style="{_STYLE}text-align:{side}">{page.html}</{tag}>'
+        f'<{tag}{_SPAN * (at in with_bar)}{scope} style="{_STYLE}text-align:{side}">{page.html}</{tag}>'
         for at, (page, side) in enumerate(cells)
     )
     return f"<tr>{''.join(drawn)}</tr>"

@@ -9,15 +9,17 @@ import ipywidgets
 
 from .. import conversation, show
 from ..client.endpoint import who_answers
+from ..client.faults import shorten
 from ..sessions.session import ASK_BEFORE, Session
 from ..show import page, rows
 from ..show.page import Page
-from .panel import Drawing, Panel, after_typing, answers, button, guarded, row, typed
+from .panel import Drawing, Panel, after_typing, answers, button, focus, guarded, row, switch_off, typed
 
 # Tab comes to it, and then the arrow keys scroll the conversation: they are not JupyterLab's here.
 END = '<div tabindex="0" data-lm-suppress-shortcuts="true" style="opacity:.75">end of the conversation</div>'
 TALL = "clamp(300px, 55vh, 520px)"  # of the box that scrolls: what one writes stands below it, on a projector too
 REDRAW = 0.1  # seconds between two drawings of text that is arriving
+MOST_SPOKEN = 1000  # characters of an answer that are read aloud at once
 FIRST_TURNS, LAST_TURNS = 1, 20  # are drawn at once, those in between when they are asked for
 
 
@@ -42,16 +44,16 @@ class Chat(Panel):
         self.turns = _tall()
         # In a reversed column the page stays at its end by itself, as a conversation should.
         scroll = ipywidgets.Layout(flex_flow="column-reverse", overflow="hidden auto", max_height=TALL)
-        hint = "Write to the agent, then press Enter"
-        self.prompt = typed(ipywidgets.Text, placeholder=hint, layout=ipywidgets.Layout(flex="1"))
+        looks = {"layout": ipywidgets.Layout(flex="1"), "style": {"description_width": "initial"}}
+        self.prompt = typed(ipywidgets.Text, "You", placeholder="Write to the agent, then press Enter", **looks)
         self.prompt._submission_callbacks.register_callback(self._submit)  # Enter, and not the leaving of the field
         self.send_button = button("Send", self._submit, button_style="primary")
         tooltip = "Stop; the conversation stays valid"
-        self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip, disabled=True)
+        self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip)
         self.asked, self.link, self.end = Drawing(), Drawing(), Drawing(flex="none")
         self.status, self.working = Drawing(width="auto"), Drawing(width="auto")
         verdicts = row(
-            button("Allow", lambda _: self._decide(True), button_style="success"),
+            button("Allow", lambda _: self._decide(True), button_style="primary"),
             button("Always in this session", lambda _: self._decide("always")),
             button("Do not allow", lambda _: self._decide(False), button_style="danger"),
         )
@@ -66,7 +68,8 @@ class Chat(Panel):
             button("New conversation", self._reset),
             button("Export", self._export, "The conversation as a JSON file"),
         ]
-        talk, says = ipywidgets.VBox([self.end, self.turns], layout=scroll), row(self.status, self.working)
+        said = _tall(self.turns, self.end)
+        talk, says = ipywidgets.VBox([said], layout=scroll), row(self.status, self.working)
         super().__init__([talk, self.question, prompt, says, row(*buttons), self.link])
         self._draw()
 
@@ -109,6 +112,7 @@ class Chat(Panel):
     def _decide(self, verdict):
         self.guard(self.session.decide, verdict)
         self.post(self._draw)
+        focus(self.prompt)  # the buttons go away
 
     @guarded
     def _reset(self):
@@ -124,6 +128,7 @@ class Chat(Panel):
         data = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode()
         name = "conversation.json"
         self.link.draw(f'<a download="{name}" href="data:application/json;base64,{data}">Download {name}</a>')
+        self.voice.said = f"Below the buttons is a link: Download {name}."
 
     # What the session tells
 
@@ -141,6 +146,7 @@ class Chat(Panel):
         self._calls = {}
         self._add(page.bar(f"<b>you</b>{page.code(prompt, prose=True)}", page.COLOURS[0]))
         self._draw()
+        self.voice.said = "The agent is at work."
         self.tick(self._draw_working)
 
     def _on_request(self, request):
@@ -166,13 +172,15 @@ class Chat(Panel):
             if block.type == "tool_use":
                 call = conversation.plain(block)
                 self._calls[call["id"]] = (call, self._add(_call(call)))
+        self.voice.said = _said(reply)
         self._draw()
 
     def _on_question(self, block):
         asks = f"The agent wants to run <b>{page.escape(block['name'])}</b>:"
         asked = page.printable(rows.arguments(block["input"]), everything=True)  # what will run, to the last joiner
         body = page.code(asked, fold=len(asked) + 1)
-        self.asked.draw(f'<div role="alert">{asks}{body}</div>')
+        self.asked.draw(asks + body)
+        self.voice.warned = f"The agent wants to run {page.printable(block['name'])}: {asked}"
         self._draw()
 
     def _on_tool_result(self, result):
@@ -189,6 +197,7 @@ class Chat(Panel):
                 self._on_tool_result(block)
         if sentence:
             self._add(page.bar(page.escape(sentence), page.RED if reason == "failed" else page.GREY))
+            self.voice.said = page.printable(sentence)
         self._draw()
 
     # Drawing
@@ -206,6 +215,7 @@ class Chat(Panel):
     @guarded
     def _unfold(self):
         self._draw_turns(whole=True)
+        focus(self.prompt)  # the button goes away
 
     def _add(self, drawn):
         child = Drawing(drawn)
@@ -215,10 +225,12 @@ class Chat(Panel):
     def _draw(self):
         session = self.session
         self.question.layout.display = "" if session.question else "none"
-        self.stop_button.disabled = not session.busy
+        switch_off(self.stop_button, not session.busy)
+        if not session.question:
+            self.voice.warned = ""
         self._draw_working()
         doing = "waits for you" if session.question else "at work" if session.busy else "ready"
-        self.status.draw(f'{answers(self.answerer)} <span role="status">{doing} · {page.escape(self._used())}</span>')
+        self.status.draw(f"{answers(self.answerer)} <span>{doing} · {page.escape(self._used())}</span>")
 
     def _used(self):
         return ", ".join(filter(None, (*self.session.used, self.session.cost_in_words)))
@@ -228,9 +240,17 @@ class Chat(Panel):
         self.working.draw(f"<i>· {progress}</i>" if progress else "")
 
 
-def _tall():
+def _tall(*parts):
     """A box as tall as what is in it, within a box that scrolls: it neither shrinks nor scrolls itself."""
-    return ipywidgets.VBox(layout=ipywidgets.Layout(flex="none", overflow="visible"))
+    return ipywidgets.VBox(parts, layout=ipywidgets.Layout(flex="none", overflow="visible"))
+
+
+def _said(reply):
+    """A reply as it is read aloud: its text, and which tools it calls."""
+    text = " ".join(block.text for block in reply.content if block.type == "text").strip()
+    names = ", ".join(str(block.name) for block in reply.content if block.type == "tool_use")
+    calls = f"The agent calls {names}." if names else ""
+    return page.printable(" ".join(filter(None, (shorten(text, MOST_SPOKEN), calls))))
 
 
 def _call(call, result=None):

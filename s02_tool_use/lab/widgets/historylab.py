@@ -64,6 +64,8 @@ class HistoryLab(Panel):
             pages = self._pages()
         except Exception as error:  # what was typed is no history: no verdict on another one may stay
             self.after, pages = [], (Page("", ""), Page("", ""), refusal(error))
+            self.voice.warned = pages[2].text
+        self.voice.said = "; ".join(side.text.split("\n", 1)[0] for side in pages[:2] if side.text)
         for place, drawn in zip(places, pages, strict=True):
             place.draw(drawn)
 
@@ -97,7 +99,7 @@ class HistoryLab(Panel):
 def refusal(error):
     """What cannot be read or fixed, as a Page."""
     said = sentence_for(error)
-    return Page(said, f'<div role="alert">{page.bar(page.escape(said), page.RED)}</div>')
+    return Page(said, page.bar(page.escape(said), page.RED))
 
 
 def fix(history, chosen=tuple(BY_NAME)):

@@ -11,12 +11,14 @@ import ipywidgets
 
 from ..sessions.job import LEFT_BEHIND, Job, Stopped, ctrl_c_kept
 from ..show import page
+from .voice import Voice
 
 FULL = "calc(100% - 4px)"  # of the width, but for the margins that controls have: else each box would scroll
 # What ipywidgets has no option for: a pressed button has a mark and not only another colour, and the arrow of a list
 # is the browser's own, in the colour of the text (theirs is black, on a dark page too). No word pushes a panel to the
 # side: it breaks, but not in a badge or in the head of a table. No name is cut: its field goes below it, and a list is
-# as wide as its longest name.
+# as wide as its longest name. What has the focus has a frame, a hint in a field is readable, and a button that is off
+# looks like it.
 STYLE = """<style>
 .s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
 .s02-panel .widget-html > .widget-html-content { min-width: 0; overflow-wrap: anywhere }
@@ -28,7 +30,12 @@ STYLE = """<style>
 .s02-panel .widget-dropdown { width: auto; max-width: calc(100% - 4px) }
 .s02-panel .widget-dropdown > select {
   width: auto; flex: 0 1 auto; max-width: 100%; appearance: auto; background-image: none }
+.s02-panel :focus-visible { outline: 2px solid currentColor !important; outline-offset: -2px }
+.s02-panel input[type=checkbox]:focus-visible { outline-offset: 1px }
+.s02-panel ::placeholder { color: color-mix(in srgb, currentColor 75%, transparent) }
+.s02-panel .s02-off { opacity: .7 }
 </style>"""
+OFF = "s02-off"
 VIEW = "application/vnd.jupyter.widget-view+json"  # what ipywidgets calls a widget that is shown
 TICK_SECONDS = 1.0  # between two looks at how far it is
 
@@ -41,11 +48,11 @@ class Panel(ipywidgets.VBox):
     """
 
     def __init__(self, parts):
-        self.notice = Drawing()
+        self.notice, self.voice = Drawing(), Voice()
         self._work, self._stop_work, self._ticks = None, lambda: None, 0
         self._loop = _running_loop()  # the kernel's; None in a plain Python
         style = ipywidgets.HTML(STYLE, layout=ipywidgets.Layout(display="none"))  # it holds all the same
-        super().__init__([*parts, self.notice, style], layout=ipywidgets.Layout(width="100%"))
+        super().__init__([*parts, self.notice, self.voice, style], layout=ipywidgets.Layout(width="100%"))
         self.add_class("s02-panel")
 
     def __repr__(self):
@@ -59,7 +66,13 @@ class Panel(ipywidgets.VBox):
 
     def complain(self, sentence):
         """Show what went wrong, in one sentence."""
-        self.notice.draw(f'<div role="alert">{page.bar(page.escape(sentence), page.RED)}</div>')
+        self.notice.draw(page.bar(page.escape(sentence), page.RED))
+        self.voice.warned = page.printable(sentence)
+
+    def settle(self):
+        """Take away what went wrong before."""
+        self.notice.draw("")
+        self.voice.warned = ""
 
     def post(self, function, *arguments):
         """Call `function` in the kernel's loop, where all drawing is done, from whatever thread this is.
@@ -75,7 +88,7 @@ class Panel(ipywidgets.VBox):
         """Call `function` in the loop. What it raises is shown in the panel: elsewhere nobody would see it."""
 
         def run():
-            self.notice.draw("")
+            self.settle()
             try:
                 function(*arguments)
             except Exception as error:
@@ -177,6 +190,16 @@ def button(label, callback, tooltip="", **options):
     made = ipywidgets.Button(description=label, tooltip=tooltip, layout=ipywidgets.Layout(width="auto"), **options)
     made.on_click(callback)
     return made
+
+
+def switch_off(made, off):
+    """Show that a button has nothing to do. It can still be pressed: a disabled one loses the keyboard's focus."""
+    (made.add_class if off else made.remove_class)(OFF)
+
+
+def focus(part):
+    """Give a part the keyboard's focus, where one that had it goes away."""
+    getattr(part, "focus", lambda: None)()  # ipywidgets 7 cannot
 
 
 def typed(made, label="", **options):

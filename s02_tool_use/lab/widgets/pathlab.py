@@ -63,6 +63,8 @@ class PathLab(Panel):
     @guarded
     def _look(self):
         self.table.draw(self._table())
+        verdicts = [one.verdict for one in self.room.findings(self.kind.value, self.text.value)]
+        self.voice.said = f"{verdicts.count('ESCAPED')} of {len(verdicts)} versions let it out of the workspace."
 
     def _place(self):
         lines = self.room.contents()

@@ -17,7 +17,7 @@ from ..show.loop import ENDS, Call, draw_loop
 from ..show.newest import show_newest
 from ..show.page import Page
 from ..show.table import show_table
-from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, typed
+from .panel import Drawing, Panel, after_typing, button, choice, guarded, row, switch_off, typed
 
 VIEWS = ("messages", "what changed", "on the wire", "handler")
 PLAY_SECONDS = 2.0  # between two steps that nobody asks for one by one
@@ -60,7 +60,7 @@ class Stepper(Panel):
         self.turn_button = button("One turn ▶", self._one_turn, "Go on until the results are in the list")
         self.play_button = button(PLAY, self._play, "Go on by itself, a step every two seconds")
         self.end_button = button("To the end ▶▶", self._to_end, "Go on until the run ends")
-        self.stop_button = button("Stop", lambda _: self.stop(), "Stop what is running", disabled=True)
+        self.stop_button = button("Stop", lambda _: self.stop(), "Stop what is running")
         self.fork_button = button("Fork here", self._fork, "Start a second run from this step, with the same history")
         self.step = ipywidgets.Dropdown(description="Step", options=[("", 0)])
         self.which = ipywidgets.Dropdown(description="Run", options=[("1", 0)])
@@ -227,6 +227,7 @@ class Stepper(Panel):
             self._drawing = False
         self.picture.draw(_picture(run))
         self.says.draw(_says(run))
+        self.voice.said = page.printable(f"Step {run.at}, {stage.title}: {stage.says}")
         before = run.stages[run.at - 1].messages if run.at else stage.messages[:-1]
         self.newest.draw(show_newest(stage.messages, before, _block(stage)))
         self.shown.draw(self._view(stage))
@@ -239,7 +240,7 @@ class Stepper(Panel):
 
     def _draw_working(self):
         self.working.draw(f"<i>at work: {self.run.progress}</i>" if self.busy else "")
-        self.stop_button.disabled = not self.busy
+        switch_off(self.stop_button, not self.busy)
 
     def _draw_playing(self):
         self.play_button.description = PAUSE if self.playing else PLAY
@@ -303,7 +304,7 @@ def _says(run):
     stage = run.stage
     colour = page.RED if stage.kind == "failed" else page.GREY if stage.kind in ("stop", "end") else page.COLOURS[0]
     head = f"{page.badge(f'step {run.at}', colour)} <b>{page.escape(stage.title)}</b>"
-    return f'<div role="status">{head}: {page.escape(stage.says)}</div>'
+    return f"<div>{head}: {page.escape(stage.says)}</div>"
 
 
 def _about(stage):

@@ -14,13 +14,15 @@ from ... import dispatch
 from ...calls.schemas import Judge
 from ...calls.tool import schemas_of
 from .. import show
+from ..client.faults import shorten
 from ..client.progress import Progress
 from ..sessions.run import parsed
 from ..show import page, rows
 from ..show.page import Page
-from .panel import FULL, Drawing, Panel, after_typing, answers, button, choice, guarded, row, typed
+from .panel import FULL, Drawing, Panel, after_typing, answers, button, choice, guarded, row, switch_off, typed
 
 TYPED_AS_JSON = ("object", "array", "any")
+MOST_SPOKEN = 300  # characters of a result that are read aloud
 WIDTH = {"width": "60em", "max_width": FULL}
 
 
@@ -41,7 +43,7 @@ class ToolBench(Panel):
         self.about, self.form, self.shown = Drawing(), ipywidgets.VBox(), Drawing()
         self.raw = choice("Input as", ["form", "JSON"])
         self.run_button = button("Run", self._run, "Call run_tool with this input", button_style="primary")
-        self.stop_button = button("Stop", lambda _: self.stop(), "Stop the tool", disabled=True)
+        self.stop_button = button("Stop", lambda _: self.stop(), "Stop the tool")
         self.tool.observe(self._picked, "value")
         self.raw.observe(self._switched, "value")
         super().__init__(
@@ -89,16 +91,19 @@ class ToolBench(Panel):
     def _run(self):
         arguments = parsed(self.json.value or "{}") if self.raw.value == "JSON" else self._arguments()
         block = {"type": "tool_use", "id": f"toolu_{self._runs + 1:02}", "name": self.tool.value, "input": arguments}
-        self.progress = Progress()
+        self.progress, self.voice.said = Progress(), ""
         self.work(lambda: dispatch.run_tool(block, self.handlers, self.offered), partial(self._ran, block), self._draw)
 
     def _ran(self, block, result, error):
         if error is None:  # else it was stopped
             self.block, self.result = block, result
             self._runs += 1
+            failed = " is_error" if result.get("is_error") else ""
+            text = shorten(rows.inner(result.get("content", "")), MOST_SPOKEN)
+            self.voice.said = page.printable(f"{block['name']}{failed}: {text or 'no output'}")
 
     def _draw(self):
-        self.stop_button.disabled = not self.busy
+        switch_off(self.stop_button, not self.busy)
         self.shown.draw(f"<i>It runs: {self.progress}</i>" if self.busy else self._drawn() if self.result else "")
 
     def _drawn(self):
