@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from .calls.results import ToolError
-from .files.names import ON_WINDOWS, checked, meant, steps
+from .files.names import ON_WINDOWS, checked, meant, spelled, steps
 from .files.opening import enter, leaving, look, open_file, refusal
 
 MAX_LINKS = 40  # Linux's own number: whoever needs more links on one way goes in circles
@@ -101,6 +101,7 @@ def safe_path(p: str | bytes | os.PathLike[str]) -> Path:
                 continue  # the way back in is the only one that is looked at outside: /proc/self/cwd is no door
             break
         if kind != "missing":
+            here = spelled(here)
             kind, target = look(here, name)
         if kind == "link":
             links += 1

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import s02_tool_use.workspace
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
+from s02_tool_use.files import names
 from s02_tool_use.files.names import windows_parts
 from s02_tool_use.files.opening import open_file
 from s02_tool_use.workspace import opened_parent, workdir
@@ -357,8 +359,13 @@ def test_windows_names_that_are_not_plain_are_refused(name):
     [
         ("a.txt", ["a.txt"]),
         (r"sub\a.txt", ["sub", "a.txt"]),
-        ("sub/./a.txt", ["sub", "a.txt"]),
-        (r"sub\..\a.txt", ["a.txt"]),
+        ("sub/./a.txt", ["sub", ".", "a.txt"]),
+        (r"sub\..\a.txt", ["sub", "..", "a.txt"]),
+        ("a.txt/", ["a.txt", "."]),
+        ("a.txt\\", ["a.txt", "."]),
+        ("a.txt/.", ["a.txt", "."]),
+        ("C:\\Users\\me\\work", []),
+        (r"D:\short\a.txt", ["a.txt"]),
         (r"c:\users\ME\work\sub\a.txt", ["sub", "a.txt"]),
         ("C:/Users/me/work/é 漢.txt", ["é 漢.txt"]),
         ("console.txt", ["console.txt"]),
@@ -367,4 +374,70 @@ def test_windows_names_that_are_not_plain_are_refused(name):
     ],
 )
 def test_plain_windows_names_are_taken(name, parts):
-    assert windows_parts(name, r"C:\Users\me\work") == parts
+    assert windows_parts(name, r"C:\Users\me\work", given="D:\\short") == parts
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.txt/",
+        "a.txt\\",
+        "a.txt/.",
+        "a.txt/..",
+        "missing/..",
+        "missing/.",
+        r"new\..\a.txt",
+        "loop/../a.txt",
+        "a.txt/b",
+    ],
+)
+def test_on_windows_a_path_is_walked_as_elsewhere(name, workspace, monkeypatch):
+    (workspace / "a.txt").touch()
+    (workspace / "loop").symlink_to("loop")
+    for module in (names, s02_tool_use.workspace):
+        monkeypatch.setattr(module, "ON_WINDOWS", True)
+    with pytest.raises(ToolError, match="is a file|no folder|links"):
+        safe_path(name)
+
+
+def test_on_windows_a_way_back_that_exists_is_taken(workspace, monkeypatch):
+    (workspace / "sub").mkdir()
+    for module in (names, s02_tool_use.workspace):
+        monkeypatch.setattr(module, "ON_WINDOWS", True)
+    assert safe_path(r"sub\..\a.txt") == workspace.resolve() / "a.txt"
+    assert safe_path("sub/") == workspace.resolve() / "sub"
+
+
+# ---- names from a Mac
+
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(("there", "asked"), [(NFC, NFD), (NFD, NFC)])
+def test_a_name_in_other_code_points_is_the_file_that_is_there(there, asked, workspace):
+    (workspace / f"{there}s").mkdir()
+    (workspace / f"{there}s" / f"{there}.txt").write_text("tea\n", encoding="utf-8")
+    path = f"{asked}s/{asked}.txt"
+    assert run_read(path) == "tea\n"
+    run_edit(path, "tea", "coffee")
+    run_write(path, run_read(path) + "2\n")
+    assert os.listdir(workspace / f"{there}s") == [f"{there}.txt"]
+    assert run_read(f"{there}s/{there}.txt") == "coffee\n2\n"
+
+
+def test_where_both_forms_are_there_each_name_means_its_own(workspace):
+    for name in (NFC, NFD):
+        (workspace / name).write_text(ascii(name), encoding="utf-8")
+    if len(os.listdir(workspace)) == 1:
+        pytest.skip("this file system holds only one of them")
+    assert [run_read(name) for name in (NFC, NFD)] == [ascii(NFC), ascii(NFD)]
+
+
+def test_where_it_is_not_clear_which_file_is_meant_none_is_taken(workspace):
+    one, two, asked = "a\u0323\u0307", "a\u0307\u0323", "\u1ea1\u0307"
+    for name in (one, two):
+        (workspace / name).write_text(ascii(name), encoding="utf-8")
+    if len(os.listdir(workspace)) == 1:
+        pytest.skip("this file system holds only one of them")
+    with pytest.raises(ToolError, match="does not exist"):
+        run_read(asked)

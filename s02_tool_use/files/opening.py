@@ -28,6 +28,7 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 
 MAX_OVERWRITTEN_BYTES = 200_000_000  # bytes that are held in memory, to bring them back
+SOON = (0.02, 0.05, 0.1, 0.2, 0.4)  # seconds; on Windows a scanner or an indexer holds a new file for a moment
 LOCK_SECONDS = 10  # longer than any edit takes; then somebody else holds the folder for ever
 
 # What the system says where a draft cannot be made or take the name: a folder that is read-only or not one's own, a
@@ -45,21 +46,28 @@ def refusal(error: OSError, p: object) -> ToolError:
         return ToolError(f"{p!r} does not exist; glob shows what there is")
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EINVAL):  # a link, no folder, no link where there was one
         return ToolError(f"{p!r} was changed while it was being opened; try again")
-    return ToolError(f"{p!r}: {error.strerror or error}; nothing was changed")
+    why = error.strerror or error
+    if ON_WINDOWS and isinstance(error, PermissionError):  # there it is mostly this
+        why = f"{why}, perhaps because another program has it open"
+    return ToolError(f"{p!r}: {why}; nothing was changed")
 
 
 def look(path, p) -> tuple:
     """(what is there: file, folder, link or missing; where a link points to). `p` is for the error."""
     try:
         found = os.lstat(path)
-        reparsed = getattr(found, "st_reparse_tag", 0) & 0x20000000  # Windows: a link or junction, not a cloud file
-        if stat.S_ISLNK(found.st_mode) or reparsed:
+        if stat.S_ISLNK(found.st_mode) or is_junction(found):
             return "link", os.readlink(path)
     except FileNotFoundError:
         return "missing", None
     except OSError as error:
         raise refusal(error, p) from None
     return "folder" if stat.S_ISDIR(found.st_mode) else "file", None
+
+
+def is_junction(found: os.stat_result) -> bool:
+    """Whether Windows goes on elsewhere from here: a link, a junction or a mounted disk, but not a file in a cloud."""
+    return bool(getattr(found, "st_reparse_tag", 0) & 0x20000000)
 
 
 def enter(folder: Any, name: str, create: bool = False) -> Any:
@@ -169,11 +177,20 @@ def _rename_draft(folder, name, data, p, old, seen):
                 os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
         if seen:
             _refuse_changed(seen, os.stat(name, dir_fd=folder, follow_symlinks=False), p)
-        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        _take_name(draft, name, folder)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(draft, dir_fd=folder)
         raise
+
+
+def _take_name(draft, name, folder):
+    for seconds in SOON if ON_WINDOWS else ():
+        with contextlib.suppress(PermissionError):
+            os.replace(draft, name)
+            return
+        time.sleep(seconds)
+    os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _overwrite(folder, name, data, p, expected):

@@ -9,11 +9,12 @@ import functools
 import os
 import re
 import time
+import unicodedata
 from collections.abc import Callable
 
 from ..calls.results import ToolError
-from .names import quoted
-from .opening import enter, leaving
+from .names import ON_WINDOWS, quoted
+from .opening import enter, is_junction, leaving
 
 MAX_PATTERN_CHARACTERS = 1000  # characters
 MAX_ALTERNATIVES = 100  # twenty {a,b} in a row would be a million patterns
@@ -31,6 +32,8 @@ def find(pattern: str, parts_of: Callable, open_folder: Callable) -> tuple[list[
     """
     if not isinstance(pattern, str) or not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS:
         raise ToolError(f"pattern must be a string of 1 to {MAX_PATTERN_CHARACTERS} characters, such as **/*.py")
+    if ON_WINDOWS:
+        pattern = pattern.replace("\\", "/")
     last_parts: dict[tuple[tuple, tuple, bool], list[str]] = {}  # {a,b} in the last part makes one walk, not two
     for alternative in expand_braces(pattern):
         base, middle, last = _split(alternative)
@@ -74,11 +77,17 @@ def _split(pattern):
     return base, tuple(middle), last
 
 
+def _composed(name):
+    """A name of a Mac writes 'é' as two code points, a pattern that is typed as one: both are compared in one form."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 @functools.lru_cache(2000)
 def _matchers(parts):
     """(fits one of `parts`, fits one that begins with a dot): functions of a name."""
     regexes = []
     for some in (parts, [part for part in parts if part.startswith(".")]):
+        some = [_composed(part) for part in some]
         # fnmatch's regular expressions never try twice, however many stars; glob.translate's do.
         either = [fnmatch.translate(part) for part in some]
         either += [re.escape(part) + r"\Z" for part in some if "[" in part]  # 'app/[id]' is a folder in many projects
@@ -146,11 +155,14 @@ class _Search:
         found, shown = self.dotted if wide else self.found, "".join(f"{part}/" for part in path)
         for entry in entries:
             name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
+            if ON_WINDOWS and is_folder and is_junction(entry.stat(follow_symlinks=False)):
+                is_folder = False
+            composed = _composed(name)
             if is_hidden := name[0] == "." and not wide:
                 hidden.append(entry)
-            if at_last and fits_last[is_hidden](name) and (is_folder or not way.only_folders):
+            if at_last and fits_last[is_hidden](composed) and (is_folder or not way.only_folders):
                 found.add(shown + name)
-            if is_folder and (reached := way.further(places, name, is_hidden)):
+            if is_folder and (reached := way.further(places, composed, is_hidden)):
                 below.append((way, (*path, name), reached))
         if hidden:
             self.behind_dots += self.fitting(hidden, way, path, places, wide=True)

@@ -8,14 +8,17 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 
+import s02_tool_use.files.names
+import s02_tool_use.workspace
 from s02_tool_use import ToolError, find, run_glob, run_read, run_tool, run_write
-from s02_tool_use.files import patterns
+from s02_tool_use.files import opening, patterns
 from s02_tool_use.files.patterns import expand_braces
 from s02_tool_use.tools import MAX_MATCHES
 
@@ -310,3 +313,92 @@ def test_a_pattern_finds_what_its_meaning_says(workspace, paths, parts):
     for top, names, _ in os.walk(workspace, topdown=False):
         for name in names:
             os.rmdir(os.path.join(top, name))
+
+
+# ---- as on Windows, where folders have no descriptors, and names from a Mac
+
+
+@pytest.fixture
+def on_windows(monkeypatch):
+    for module in (s02_tool_use.workspace, s02_tool_use.files.names, opening, patterns):
+        monkeypatch.setattr(module, "ON_WINDOWS", True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("nope/*.py", ""),
+        ("a.py/*", ""),
+        ("~/*", ""),
+        ("{sub/{deep,nope},.}/c*", ""),
+        ("{sub/{deep,nope},.}/d*", "sub/deep/d.py"),
+        (r"sub\*.py", "sub/c.py"),
+        (r"**\d*.py", "sub/deep/d.py"),
+        (r"sub\deep\..\*.py", "sub/c.py"),
+        (r".\sub\\c.py", "sub/c.py"),
+        ("sub\\", "sub"),
+    ],
+)
+def test_on_windows_a_backslash_is_a_slash_and_what_is_not_there_is_no_match(tree, on_windows, pattern, found):
+    assert run_glob(pattern) == (found or f"No matches for {pattern}")
+
+
+@pytest.mark.parametrize("pattern", [r"..\*", r"C:\Windows\*", r"sub\..\..\*", r"\\server\share\*", "D:/*"])
+def test_on_windows_a_pattern_that_leaves_is_refused(tree, on_windows, pattern):
+    with pytest.raises(ToolError, match="outside"):
+        run_glob(pattern)
+
+
+def test_on_windows_a_folder_that_may_not_be_listed_is_passed_over(workspace, on_windows, monkeypatch):
+    for name in ("a", "System Volume Information", "z"):
+        (workspace / name).mkdir()
+        (workspace / name / "f.py").touch()
+    real = os.scandir
+
+    def scandir(folder):
+        if "System" in str(folder):
+            raise PermissionError(13, "Access is denied", str(folder), 5)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    note = "[some folders could not be opened]"
+    assert run_glob("**/*.py") == f"a/f.py\nz/f.py\n{note}"
+    assert run_glob("System Volume Information/*") == f"No matches for System Volume Information/*\n{note}"
+
+
+def test_on_windows_a_junction_is_listed_and_not_followed(workspace, on_windows, monkeypatch):
+    for name in ("junction", "real"):
+        (workspace / name).mkdir()
+        (workspace / name / "f.py").touch()
+    number = (workspace / "junction").stat().st_ino
+    monkeypatch.setattr(patterns, "is_junction", lambda found: found.st_ino == number)
+    assert run_glob("**/*") == "junction\nreal\nreal/f.py"
+    assert run_glob("*/") == "real"
+
+
+@pytest.mark.parametrize(
+    ("tag", "leads_away"),
+    [(0xA0000003, True), (0xA000000C, True), (0x9000001A, False), (0x8000001B, False), (0, False)],
+    ids=["junction", "link", "file in a cloud", "program of the store", "none"],
+)
+def test_a_junction_is_told_by_its_tag(tag, leads_away):
+    assert opening.is_junction(types.SimpleNamespace(st_reparse_tag=tag)) is leads_away
+
+
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(("there", "asked"), [(NFC, NFD), (NFD, NFC), (NFD, NFD), (NFC, NFC)])
+@pytest.mark.parametrize("pattern", ["{}*", "{}.txt", "**/{}.txt", "?af?.txt", "{{{},tea}}.txt", "{}s/{}.*", "*s/{}.*"])
+def test_a_name_is_found_in_whatever_code_points_it_is_written(workspace, pattern, there, asked):
+    (workspace / f"{there}s").mkdir()
+    for folder in (workspace, workspace / f"{there}s"):
+        (folder / f"{there}.txt").write_text("tea\n")
+    found = run_glob(pattern.format(asked, asked)).split("\n")
+    assert f"{there}s/{there}.txt" in found or f"{there}.txt" in found
+    assert all(run_read(name) == "tea\n" for name in found if name.endswith(".txt"))
+
+
+def test_a_letter_with_its_accent_is_another_letter(workspace):
+    (workspace / f"{NFD}.txt").touch()
+    assert run_glob("cafe*") == "No matches for cafe*"
