@@ -71,12 +71,19 @@ def talk(turns):
     return chat""",
 } | {f"talk-{turns}": f"talk({turns})" for turns in TURNS}
 
+STUCK = {
+    "told": "import os\n\nos.path.basename(os.environ['JPY_SESSION_NAME'])",
+    "try": "from s02_tool_use.lab import check\n\ncheck.names(lambda pattern: 'wrong')",
+    "ask": "check.solution('names')",
+    "end": "1 + 1",
+}
+
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab") / "notebooks"
     shutil.copytree(ROOT / "notebooks", folder, ignore=shutil.ignore_patterns(".*", "solutions"))
-    for name, cells in (("widgets", CELLS), ("talks", TALKS)):
+    for name, cells in (("widgets", CELLS), ("talks", TALKS), ("stuck", STUCK)):
         (folder / f"{name}.ipynb").write_text(notebook_of(cells), encoding="utf-8")
     with Lab(folder) as lab:
         yield lab
@@ -488,3 +495,14 @@ def readable_after_restart(lab, browser, name):
     seen = browser.wait(f"an output with {word!r}", f"{panel}; return seen.includes({json.dumps(word)}) && seen")
     assert "model not found" not in seen
     assert "Error displaying" not in seen
+
+
+def test_a_solution_comes_as_a_cell_below_and_the_kernel_is_told_its_notebook(lab, browser):
+    browser.open(lab, "stuck.ipynb")
+    assert browser.run_all() == []
+    browser.wait_for_output("ask", "A solution stands in a new cell below.")
+    cells = browser.notebook()["cells"]
+    assert [cell["id"] for cell in cells if cell["id"] in STUCK] == [*STUCK]
+    assert "def my_glob(pattern):" in "".join(cells[3]["source"])
+    assert len(cells) == len(STUCK) + 1
+    browser.wait_for_output("told", "stuck.ipynb")

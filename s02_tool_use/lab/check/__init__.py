@@ -1,6 +1,6 @@
 """The checks under the exercises: `check.NAME(yours)`. Here are their names, `check.yours()` and `check.progress()`.
 
-`check.share(address, name)` tells a teacher's board (board.py).
+`check.solution(name)` shows a solution (pages.py), `check.share(address, name)` tells a teacher's board (board.py).
 
 Left out: the exercises themselves (exercises/, a module for each notebook) and how a check judges (exercise.py).
 """
@@ -25,11 +25,17 @@ NOTEBOOKS = {
     "09": ("beyond", ["blocks", "structured", "cached", "chosen", "gate"]),
     "10": ("capstone", ["grep", "grep_tool"]),
 }
+# What `progress` and the board count: the exercises, and one project of the reader's own.
+COUNTED = {number: [*names, "project"] if number == "10" else names for number, (_, names) in NOTEBOOKS.items()}
 # What a cell prints for the reader to predict -> its module.
 CASES = {"REPLIES": "bash", "PATHS": "paths", "BROKEN": "inspection", "DUTIES": "sdk", "CATALOGUE": "beyond"}
 
 _HOMES = CASES | {name: module for module, names in NOTEBOOKS.values() for name in names}
-_HOMES = {name: f"exercises.{module}" for name, module in _HOMES.items()} | {"my_tool": "lint", "project": "scripted"}
+_HOMES = {name: f"exercises.{module}" for name, module in _HOMES.items()} | {
+    "my_tool": "lint",
+    "project": "scripted",
+    "solution": "pages",
+}
 
 
 class NoSuchCheck(AttributeError):
@@ -75,8 +81,8 @@ def progress(reset: bool = False) -> page.Page:
     if reset:
         _record.reset()
     done = set(_record.done())
-    text, html, total = [], [], [name for _, names in NOTEBOOKS.values() for name in names]
-    for notebook, (_, names) in NOTEBOOKS.items():
+    text, html, total = [], [], [name for names in COUNTED.values() for name in names]
+    for notebook, names in COUNTED.items():
         count = f"{notebook}  {len(done & set(names))} of {len(names)}"
         marks = [f"{'✓' if name in done else '○'} {name}" for name in names]
         badges = [page.badge(mark, page.GREEN if mark.startswith("✓") else page.GREY) for mark in marks]

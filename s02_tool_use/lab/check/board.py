@@ -155,9 +155,9 @@ def _path():
 
 
 def _body(name):
-    from . import NOTEBOOKS
+    from . import COUNTED
 
-    ours = {name for _, names in NOTEBOOKS.values() for name in names}
+    ours = {name for names in COUNTED.values() for name in names}
     now = time.time()
     told = {
         name: {"done": one.done, "tries": one.tries}

@@ -10,9 +10,12 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from . import NOTEBOOKS, NoSuchCheck, record
 
 COURSE = Path(__file__).resolve().parents[3] / "notebooks"
 
@@ -86,6 +89,66 @@ def find(number: str, *folders: Path) -> Iterator[Path]:
     """The notebooks of the course with this number in these folders, copies beside them left out."""
     for folder in folders:
         yield from (path for path in sorted(folder.glob(f"{number}_*.ipynb")) if re.fullmatch(r"\w+", path.stem))
+
+
+_given: Counter[str] = Counter()  # how often the solution of an exercise was asked for in this kernel
+
+
+def solution(name: str) -> None:
+    """Put a solution into a new cell below, or print it where there are no cells. The exercise must have been tried.
+
+    name: what stands after `check.`, such as "safe_path"; for a project the name of its function. Where one check
+    belongs to two exercises the first call shows the first, and the next call the next.
+    """
+    name = str(getattr(name, "name", name))
+    number = next((number for number, (_, names) in NOTEBOOKS.items() if name in names), "10")
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    here = Path(getattr(shell, "starting_dir", None) or Path.cwd())
+    path = next(find(number, *(folder / "solutions" for folder in (here, here / "notebooks", COURSE))), None)
+    if path is None:
+        print(f"The solutions of notebook {number} are not here. In the course they lie in notebooks/solutions.")
+        return
+    solutions = list(solutions_in(path))
+    projects = {one.given: one for one in solutions if one.check == "project"}
+    found = [projects[name]] if name in projects else [one for one in solutions if one.check == name]
+    if not found:
+        raise NoSuchCheck(name)
+    if name == "project":
+        print("Which project?", ", ".join(f'check.solution("{given}")' for given in projects))
+        return
+    tried = record.tried().get(found[0].check)
+    if tried is None:
+        print(
+            f"Try it first: write something into the exercise, run its check, and read a hint. Then this shows {name}."
+        )
+        return
+    one = found[min(_given[name], len(found) - 1)]
+    _given[name] += 1
+    text = f"# {one.title}: one solution. Why it is so stands in solutions/{path.name}\n{one.source}"
+    if shell is None or not hasattr(shell, "kernel") or "__vsc_ipynb_file__" in shell.user_ns:  # a terminal, or VS Code
+        print(text)
+        return
+    shell.set_next_input(text)
+    print("A solution stands in a new cell below." + " Ask again for the next." * (_given[name] < len(found)))
+
+
+class Solution(NamedTuple):
+    title: str  # "Exercise 2"
+    check: str  # "safe_path"
+    given: str  # what the check is given first: "my_safe_path"
+    source: str
+
+
+def solutions_in(path: Path) -> Iterator[Solution]:
+    """The exercises of a notebook with solutions, in their order."""
+    title = source = ""
+    for cell in cells(path):
+        if cell["cell_type"] == "markdown" and (found := re.match(r"#+ (Exercise \d+)", cell["source"])):
+            title = found[1]
+        elif re.fullmatch(r"ex\d-solution", cell.get("id", "")):
+            source = cell["source"]
+        elif found := re.match(r"check\.(\w+)\((\w+)", cell["source"]):
+            yield Solution(title, found[1], found[2], source)
 
 
 def cells(path: Path) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from ...loop import agent_steps
 from ..client.endpoint import connect
 from ..conversation import problem_of
 from ..sessions.job import Stopped
-from . import lint, trial
+from . import board, lint, record, trial
 from .calling import Caller, Room, Tried, text_of, watched
 from .exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG, Line, Verdict, clean, does_something, is_unfilled, shown
 from .exercises.parts import user
@@ -86,10 +86,13 @@ def project(tool: Any, good: Sequence[dict], bad: Sequence[dict] = (), *, handle
         raise Stopped(f"project: {str(error) or 'stopped'}. Nothing was judged.") from None
     verdicts = []
     for kind, sentence in LINES.items():
-        verdict = NOT_TRIED if kind not in lines else WRONG if lines[kind] else RIGHT
+        mark = NOT_TRIED if kind not in lines else WRONG if lines[kind] else RIGHT
         notes = lines.get(kind) or agent.notes.get(kind, [])
-        verdicts.append(Line(sentence, verdict, notes))
-    return Verdict("project", verdicts)
+        verdicts.append(Line(sentence, mark, notes))
+    verdict = Verdict("project", verdicts)
+    record.record("project", verdict.passed)
+    board.tell()
+    return verdict
 
 
 def _lines(agent: "Agent", good: Sequence[dict], bad: Sequence[dict]) -> dict[str, list]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from ..api.server import ApiError, Response, in_one_piece
-from ..check import NOTEBOOKS
+from ..check import COUNTED
 from ..check.record import FILE, Tried, read
 from ..client.faults import printable
 from . import door
@@ -28,7 +28,7 @@ MOST_LEARNERS, LONGEST_NAME, MOST_TRIES = 200, 40, 999
 MOST_POSTS, IN_SECONDS = 300, 10  # from one address: a whole hub may be one
 MOST_OF_A_FILE = 200_000  # bytes
 PLACES = (FILE, f"notebooks/{FILE}", f"*/notebooks/{FILE}")  # in a home
-NAMES = [name for _, names in NOTEBOOKS.values() for name in names]
+NAMES = [name for names in COUNTED.values() for name in names]
 PAGE = (Path(__file__).parent / "board.html").read_text(encoding="utf-8")
 PAGE = PAGE.replace("STUCK_TRIES", str(STUCK_TRIES)).replace("STUCK_MINUTES", str(STUCK_SECONDS // 60))
 
@@ -137,7 +137,7 @@ class Board(door.Door):
         now = time.time()
         rows = self.rows(now)
         seen = {name for row in rows for name in row.exercises}
-        books = {book: names for book, (_, names) in NOTEBOOKS.items() if seen & set(names)}
+        books = {book: names for book, names in COUNTED.items() if seen & set(names)}
         stuck = [
             f"<li><b>{_escaped(row.name)}</b> at {name}: {row.exercises[name].tries} tries, "
             f"{_minutes(now - row.exercises[name].first)}</li>"
