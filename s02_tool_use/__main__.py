@@ -1,4 +1,4 @@
-"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | reset | room].
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | reset | update | room].
 
 It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
@@ -17,6 +17,7 @@ python3 -m s02_tool_use chat       the agent in a terminal; it works in the curr
 python3 -m s02_tool_use serve      the offline API for any client; prints its address
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 python3 -m s02_tool_use reset 03   notebook 03 as it was (or: reset all); yours is kept beside it
+python3 -m s02_tool_use update     the newest course; what you wrote is kept
 python3 -m s02_tool_use room       what a teacher runs for a room of thirty
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
@@ -29,6 +30,7 @@ COMMANDS = {
     "serve": ["-c", CALL.format("client.serve")],
     "doctor": ["-c", CALL.format("start.doctor")],
     "reset": ["-c", CALL.format("start.reset")],
+    "update": ["-c", CALL.format("start.update")],
     "room": ["-c", CALL.format("room")],
 }
 
@@ -56,7 +58,9 @@ def main(argv):
 
     try:
         # What looks at the machine as it is installs nothing.
-        looks = name in ("doctor", "reset") or (name == "room" and argv[:1] in ([], ["-h"], ["--help"], ["check"]))
+        looks = name in ("doctor", "reset", "update") or (
+            name == "room" and argv[:1] in ([], ["-h"], ["--help"], ["check"])
+        )
         python = setup.environment() if not looks or setup.is_ready() else sys.executable
     except setup.SetupError as error:
         return str(error)

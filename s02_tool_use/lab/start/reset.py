@@ -179,8 +179,9 @@ def _second_name(path, kept):
     except FileExistsError:
         raise
     except (OSError, NotImplementedError):
+        content = path.read_bytes()
         with kept.open("xb") as file:
-            file.write(path.read_bytes())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,0 +1,3 @@
+"""The fixtures of clones.py, for the tests in this folder."""
+
+from clones import clone, course, hermetic  # noqa: F401
