@@ -71,9 +71,13 @@ def notebook_of(cells):
 
 
 class Lab:
-    """JupyterLab as the course starts it, with a home and settings of its own: `with Lab(folder) as lab: lab.url`."""
+    """JupyterLab as the course starts it, with a home and settings of its own: `with Lab(folder) as lab: lab.url`.
 
-    def __init__(self, folder):
+    settings=False starts it as anybody would who knows nothing of the course's settings.
+    """
+
+    def __init__(self, folder, settings=True):
+        self.settings = {"JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "start")} if settings else {}
         self.folder, self.home = Path(folder), Path(tempfile.mkdtemp(prefix="lab-"))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -84,7 +88,7 @@ class Lab:
         kept = {"PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "PYTHONPATH"}
         env = {name: value for name, value in os.environ.items() if name in kept}
         env["S02_OFFLINE"] = "1"  # whatever .env names
-        env |= {"HOME": str(self.home), "JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "start")}
+        env |= {"HOME": str(self.home), **self.settings}
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
             env[name] = str(self.home / name.lower())
         options = [
@@ -92,6 +96,7 @@ class Lab:
             f"--ServerApp.root_dir={self.folder}",
             f"--IdentityProvider.token={TOKEN}",
             "--no-browser",
+            "--allow-root",
             "--expose-app-in-browser",  # gives the page window.jupyterapp, whose commands the tests call
         ]
         self.log = open(self.home / "log", "w+", encoding="utf-8")

@@ -193,9 +193,22 @@ def test_a_cell_runs_beside_its_notebook_and_finds_the_course(lab, course):
 
 
 def test_a_notebook_is_saved_without_its_widgets(lab, course):
-    notebook = {"cells": [], "metadata": {"widgets": {}}, "nbformat": 4, "nbformat_minor": 5}
+    data = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/html": "<p>", "text/plain": "p"}
+    output = {"output_type": "display_data", "data": data, "metadata": {}}
+    cell = {"cell_type": "code", "id": "a", "source": "", "metadata": {}, "execution_count": 1, "outputs": [output]}
+    notebook = {"cells": [cell], "metadata": {"widgets": {}}, "nbformat": 4, "nbformat_minor": 5}
     lab.ask("/api/contents/own.ipynb", {"type": "notebook", "content": notebook}, "PUT")
-    assert "widgets" not in json.loads((course / "own.ipynb").read_text())["metadata"]
+    saved = json.loads((course / "own.ipynb").read_text())
+    assert list(saved["cells"][0]["outputs"][0]["data"]) == ["text/html", "text/plain"]
+    assert "widgets" not in saved["metadata"]
+
+
+def test_every_jupyter_of_the_environment_does_the_same_without_the_courses_settings(lab, course, outside):
+    python = course / ".venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    listed = subprocess.run(
+        [python, "-m", "jupyter", "server", "extension", "list"], env=outside, capture_output=True, text=True
+    )
+    assert "save_hook" in listed.stdout + listed.stderr
 
 
 @pytest.mark.skipif(not POSIX, reason="sends the signal of Ctrl-C")

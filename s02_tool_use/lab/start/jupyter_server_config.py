@@ -16,8 +16,6 @@ c.ServerApp.allow_root = True  # containers
 c.ServerApp.open_browser = has_display()
 # On a shared machine others could read plain traffic between server and kernel; ipykernel warns of it in the notebook.
 c.KernelManager.transport_encryption = "auto"
-# A saved widget would come back as "model not found". By name: for the function itself Jupyter prints a warning.
-c.ContentsManager.pre_save_hook = "s02_tool_use.lab.start.save_hook.without_widgets"
 
 # Jupyter would take another port and say so where nobody looks. Whoever asks for one (for a tunnel, say) means it.
 if asked := re.search(r"--(?:ServerApp\.)?port[= ](\d+)", " ".join(sys.argv)):

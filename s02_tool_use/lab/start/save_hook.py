@@ -1,20 +1,35 @@
 """What a saved notebook keeps of a widget: the HTML and the text that stand in its place, and not the widget.
 
 A saved widget needs the kernel that made it. Without that kernel JupyterLab shows "model not found" and passes over the
-HTML beside it. So the course's JupyterLab calls this hook when it saves; tests/refresh.py does the same.
+HTML beside it. So this is an extension of Jupyter's server, which looks at each notebook before it is saved. The course
+installs it for its environment (jupyter_server_config.d), so it is there in every Jupyter that runs from it.
+tests/refresh.py does the same. Left out: VS Code and Colab, which save by themselves and show the HTML when they open.
 """
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def without_widgets(model, **_):
-    """A pre_save_hook of Jupyter: takes widgets out of the notebook in `model`, in place. Other files stay."""
-    if model["type"] != "notebook" or not isinstance(model.get("content"), dict):
+    """A pre_save_hook of Jupyter: takes each widget that has its HTML beside it out of a notebook, in place.
+
+    Other widgets, such as a learner's own, stay with their state. So do other files.
+    """
+    if model.get("type") != "notebook" or not isinstance(model.get("content"), dict):
         return
-    notebook = model["content"]
-    notebook.get("metadata", {}).pop("widgets", None)
+    notebook, stay = model["content"], False
     for cell in notebook.get("cells", ()):
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
-            if len(data) > 1:  # a widget that has nothing else to show keeps its place
+            if "text/html" in data:
                 data.pop(VIEW, None)
+            stay = stay or VIEW in data
+    if not stay:
+        notebook.get("metadata", {}).pop("widgets", None)
+
+
+def _jupyter_server_extension_points():
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server):
+    server.contents_manager.register_pre_save_hook(without_widgets)

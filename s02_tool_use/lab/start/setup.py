@@ -24,6 +24,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
 STAMP = VENV / "s02-installed.txt"
+SETTINGS = Path(__file__).parent / "jupyter_server_config.d"
 FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml", "setup.py")]
 WHEELS = ROOT / "wheels"  # `room wheels` fills it, and with it no network is needed
 PIP = "https://pypi.org/pypi/pip/json"
@@ -97,6 +98,7 @@ def make() -> None:
             create()
         STAMP.unlink(missing_ok=True)
         install()
+        settle()
         STAMP.write_text(fingerprint(), "utf-8")
     except OSError as error:
         raise SetupError(cause(str(error)) or f"Installing failed: {error}") from error
@@ -176,6 +178,14 @@ def system() -> str:
     """The name that `room wheels` has for this platform."""
     name = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
     return f"{name}-{platform.machine().replace('AMD64', 'x86_64')}"
+
+
+def settle() -> None:
+    """Tell each Jupyter of this environment to save widgets as their twins, also one that is started by another way."""
+    there = VENV / "etc" / "jupyter" / SETTINGS.name
+    there.mkdir(parents=True, exist_ok=True)
+    for file in SETTINGS.iterdir():
+        shutil.copy(file, there)
 
 
 def find_pip() -> list[str]:
