@@ -76,6 +76,7 @@ def refresh(path):
 
 if __name__ == "__main__":
     os.environ["S02_OFFLINE"] = "1"  # whatever .env names
+    os.environ.setdefault("PYTEST_VERSION", "0")  # as in the tests: what was solved on this machine is not read
     for path in [Path(p).resolve() for p in sys.argv[1:]] or notebooks():
         refresh(path)
         print(path.relative_to(ROOT).as_posix())

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from refresh import notebooks
+from teaching import minutes_of
 
 import s02_tool_use
 from s02_tool_use.lab.show.loop import END, STAGES, TURN
@@ -239,6 +240,18 @@ def chapters(path):
             found.append((source.split("\n")[0], []))
         found[-1][1].append((cell["id"], "prose" if prose else "code", source))
     return found
+
+
+@by_name(NOTEBOOKS)
+def test_the_minutes_of_the_sections_add_up_and_leave_time_for_their_exercises(path):
+    total, sections, rest = minutes_of(path)
+    assert sum(sections) + rest == total
+    headings = "\n".join(heading for heading, _ in chapters(path))
+    parts = re.split(r"(?m)^## \d\. ", headings)[1:]
+    assert len(parts) == len(sections)
+    for part, minutes in zip(parts, sections, strict=True):
+        exercises = re.findall(r"(?m)^### Exercise .*\((\d+) minutes?\)$", part)
+        assert not exercises or sum(map(int, exercises)) < minutes or set(exercises) == {str(minutes)}, part
 
 
 def code_under(path, heading):
