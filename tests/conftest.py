@@ -5,8 +5,10 @@ import gc
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pytest
+import systems
 from hypothesis import settings
 
 import s02_tool_use
@@ -51,6 +53,33 @@ def no_leaks(monkeypatch):
     monkeypatch.setattr(secrets, "_files", set())  # what one test registers is none of the next one's business
     monkeypatch.setattr(secrets, "_forms", ())
     monkeypatch.setattr(s02_tool_use.workspace, "_default", None)  # and what it leaves as workspace is deleted
+
+
+if systems.ON_WINDOWS:
+    _write_text = Path.write_text
+
+    def _write_as_it_is(self, data, encoding="utf-8", errors=None, newline="\n"):
+        return _write_text(self, data, encoding, errors, newline)
+
+    Path.write_text = _write_as_it_is  # what a test writes is what it then expects: LF, in UTF-8
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(pyfuncitem):
+        with systems.without_posix():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(fixturedef):
+        with systems.without_posix():
+            return (yield)
+
+
+if not systems.LINKS:
+
+    @pytest.fixture(autouse=True)
+    def no_links(monkeypatch):
+        for place, name in ((os, "symlink"), (Path, "symlink_to")):
+            monkeypatch.setattr(place, name, systems.no_link)
 
 
 @pytest.fixture(autouse=True)

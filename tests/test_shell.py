@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from systems import posix_alone
 from waiting import processes, wait_until
 
 from s02_tool_use import ToolError, run_bash, shell, use_workdir
@@ -19,6 +20,7 @@ from s02_tool_use.bash.sandbox import environment, sandbox_status
 from s02_tool_use.calls import secrets
 from s02_tool_use.workspace import within
 
+posix_alone("bash with these signals and sessions; what runs there is in tests/bash/test_program.py")
 WORKS = sandbox_status()[0]
 needs_bubblewrap = pytest.mark.skipif(not WORKS, reason=sandbox_status()[1])
 needs_subreaper = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")

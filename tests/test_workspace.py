@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from systems import LINKS, ON_WINDOWS, posix
 
 import s02_tool_use.workspace
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
@@ -33,7 +34,8 @@ def test_use_workdir_returns_the_real_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", ["missing", "file", "loop", "nul\0", None, 3])
 def test_use_workdir_refuses_what_is_no_folder_and_keeps_the_old_one(workspace, path):
     (workspace / "file").write_text("")
-    (workspace / "loop").symlink_to("loop")
+    if path == "loop":
+        (workspace / "loop").symlink_to("loop")
     before = workdir()
     with pytest.raises(ToolError, match="workspace"):
         use_workdir(workspace / path if isinstance(path, str) else path)
@@ -51,7 +53,7 @@ def test_use_workdir_refuses_what_is_no_folder_and_keeps_the_old_one(workspace, 
         ("sub/.", "sub"),
         ("./sub//b.txt", "sub/b.txt"),
         ("sub/../a.txt", "a.txt"),
-        ("../work/a.txt", "a.txt"),
+        pytest.param("../work/a.txt", "a.txt", marks=posix("way out and in again: no path may leave")),
         ("new/deep/file", "new/deep/file"),
         ("to_a", "a.txt"),
         ("to_to_a", "a.txt"),
@@ -61,7 +63,7 @@ def test_use_workdir_refuses_what_is_no_folder_and_keeps_the_old_one(workspace, 
         ("to_a_absolute", "a.txt"),
         ("~", "~"),
         ("..a", "..a"),
-        ("...", "..."),
+        pytest.param("...", "...", marks=posix("names that end in a dot")),
     ],
 )
 def test_a_path_leads_where_the_system_would_go(workspace, path, leads_to):
@@ -70,7 +72,8 @@ def test_a_path_leads_where_the_system_would_go(workspace, path, leads_to):
         (workspace / name).write_text("")
     links = {"to_a": "a.txt", "to_to_a": "to_a", "to_sub": "sub/.", "sub/up": "..", "to_new": "./new.txt"}
     for name, target in {**links, "to_a_absolute": workspace / "a.txt"}.items():
-        (workspace / name).symlink_to(target)
+        if LINKS or str(path).startswith(name):
+            (workspace / name).symlink_to(target)
     assert safe_path(path) == workspace.resolve() / leads_to
     if isinstance(path, str):
         assert safe_path(f"{workspace}/{path}") == workspace.resolve() / leads_to
@@ -112,9 +115,9 @@ def test_a_path_leads_where_the_system_would_go(workspace, path, leads_to):
 def test_a_path_that_leads_outside_or_nowhere_is_refused(workspace, path):
     (workspace / "a.txt").write_text("")
     (workspace.parent / "work-evil").mkdir()
-    (workspace / "out").symlink_to(workspace.parent)
-    (workspace / "loop").symlink_to("pool")
-    (workspace / "pool").symlink_to("loop")
+    for name, target in {"out": workspace.parent, "loop": "pool", "pool": "loop"}.items():
+        if LINKS or str(path).startswith(name):
+            (workspace / name).symlink_to(target)
     with pytest.raises(ToolError):
         safe_path(path)
 
@@ -140,9 +143,11 @@ def test_absolute_paths_may_use_the_name_that_the_user_gave_the_workspace(tmp_pa
 
 def test_the_root_of_the_file_system_can_be_the_workspace(workspace):
     (workspace / "a.txt").write_text("x")
-    use_workdir("/")
+    root = Path(workspace.anchor)
+    use_workdir(root)
     assert run_read(f"{workspace}/a.txt") == "x"
-    assert safe_path("..") == Path("/")
+    if not ON_WINDOWS:  # there a path that leaves is refused
+        assert safe_path("..") == root
 
 
 def test_nothing_outside_is_even_looked_at(workspace, monkeypatch):
@@ -244,6 +249,7 @@ def test_a_workspace_that_is_gone_is_said(workspace):
         run_read("a.txt")
 
 
+@posix("current folder that can be removed")
 def test_a_current_directory_that_is_gone_is_said(tmp_path):
     code = (
         "import os, s02_tool_use as s; os.rmdir(os.getcwd()); "
@@ -393,7 +399,8 @@ def test_plain_windows_names_are_taken(name, parts):
 )
 def test_on_windows_a_path_is_walked_as_elsewhere(name, workspace, monkeypatch):
     (workspace / "a.txt").touch()
-    (workspace / "loop").symlink_to("loop")
+    if "loop" in name:
+        (workspace / "loop").symlink_to("loop")
     for module in (names, s02_tool_use.workspace):
         monkeypatch.setattr(module, "ON_WINDOWS", True)
     with pytest.raises(ToolError, match="is a file|no folder|links"):

@@ -64,7 +64,7 @@ def checked(p) -> str:
     """`p` as text for the file system. Nothing is stripped, decoded or expanded: '~', '%2e' and ' ..' are names."""
     try:
         name = os.fsdecode(p)
-        raw = os.fsencode(name)
+        raw = name.encode() if ON_WINDOWS else os.fsencode(name)  # Windows would take half a surrogate pair
     except (TypeError, UnicodeError):
         raise ToolError(f"{p!r} cannot be a path on this machine; give the path as a string") from None
     if not raw or b"\0" in raw:

@@ -73,14 +73,22 @@ def is_junction(found: os.stat_result) -> bool:
 def enter(folder: Any, name: str, create: bool = False) -> Any:
     """Open the folder `name` in an open one, following no link; with create it is made if it is missing.
 
-    Gives a descriptor. Windows has none of folders: there an open folder is its path, and the last link is followed.
+    Gives a descriptor. Windows has none of folders: there an open folder is its path, and was no link a moment ago.
     """
     here, name = (None, os.path.join(folder or "", name)) if ON_WINDOWS else (folder, name)
     if create and not os.access(name, os.F_OK, dir_fd=here):
         _refuse_kept_place(here, name, name)
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=here)
-    return name if ON_WINDOWS else os.open(name, FOLDER, dir_fd=here)
+    return os.open(name, FOLDER, dir_fd=here) if not ON_WINDOWS else _looked_into(name, folder)
+
+
+def _looked_into(name, above):
+    """`name`, if it is a folder: what opening it says elsewhere."""
+    found = os.lstat(name)
+    if not stat.S_ISDIR(found.st_mode) or (above and is_junction(found)):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
+    return name
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ def build_room(base: Path, layouts: Iterable[str] = ROOM) -> list[str]:
         path = base / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
-            path.write_text(content + "\n", encoding="utf-8")
+            path.write_text(content + "\n", encoding="utf-8", newline="\n")
             continue
         try:
             path.symlink_to(*content, target_is_directory=not name.endswith(".txt"))

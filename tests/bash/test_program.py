@@ -3,8 +3,10 @@
 import ntpath
 import os
 import subprocess
+import sys
 
 import pytest
+from systems import posix
 
 from s02_tool_use import ToolError, run_bash, shell
 from s02_tool_use.bash import process, program, sandbox
@@ -74,7 +76,7 @@ def on_windows(monkeypatch):
 
     def popen(arguments, **options):
         got.update(options, arguments=arguments)
-        return real(["python3", "-c", "print(6*7)"], stdout=subprocess.PIPE, bufsize=0)
+        return real([sys.executable, "-c", "print(6*7)"], stdout=subprocess.PIPE, bufsize=0)
 
     real = subprocess.Popen
     for module in (program, process, sandbox, shell):
@@ -101,6 +103,7 @@ def test_bash_is_started_by_its_full_path_and_the_command_is_on_no_command_line(
     assert on_windows["env"][program.COMMAND] == command
 
 
+@posix("bash to compare with")
 @pytest.mark.parametrize(
     "command",
     [r"""printf '%s\n' "a  b" 'C:\x\\' '*'""", "echo one\necho two", "-x; echo $?", "env | grep -c S02_", "(exit 3)"],
@@ -158,6 +161,24 @@ def test_programs_of_windows_find_the_folders_they_ask_for_and_no_key_comes_alon
     assert "SOME_API_KEY" not in seen
 
 
+@posix("shell that a variable can stop")
 def test_elsewhere_a_variable_that_no_shell_can_export_is_left_out(monkeypatch, workspace):
     monkeypatch.setenv("PROGRAMFILES(X86)", "x")
     assert run_bash("echo hi") == "hi\n[exit status 0]"
+
+
+# ---- what any system runs
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ('python -c "print(6*7)"', "42\n[exit status 0"),
+        ('python -c "import sys; print(sys.argv[1:])" "a b" c', "['a b', 'c']\n[exit status 0"),
+        ("exit 3", "[exit status 3"),
+        ("echo one&& echo two", "one\ntwo\n[exit status 0"),
+        ('python -c "print(chr(233))"', "\u00e9\n[exit status 0"),
+    ],
+)
+def test_a_command_with_quotes_runs_in_bash_and_in_cmd(command, said, workspace):
+    assert run_bash(command).startswith(said)

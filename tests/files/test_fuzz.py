@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from systems import posix
+
 import s02_tool_use
 from s02_tool_use.calls import secrets
 
@@ -110,6 +112,7 @@ def fuzz(base, dice, until, slowest=10):
     return calls, done, longest
 
 
+@posix("names of any bytes")
 def test_random_calls_raise_hang_leak_and_lose_nothing(tmp_path):
     calls, done, _ = fuzz(tmp_path, random.Random(0), lambda calls: calls >= 2000, slowest=60)
     assert calls // 10 < done < calls  # most is refused, but not all

@@ -229,7 +229,7 @@ def temporary_workspace(files: Mapping[str, str] | Iterable[tuple[str, str]] = (
         for path, text in dict(files).items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            target.write_text(text, encoding="utf-8", newline="\n")
         before = os.getcwd()
         try:
             yield root

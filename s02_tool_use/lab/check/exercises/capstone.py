@@ -40,7 +40,7 @@ def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):
 
     def run(yours, *args):
         folder = workspace.workdir()
-        (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8")
+        (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8", newline="\n")
         work = folder / "work"
         work.mkdir()
         try:

@@ -169,7 +169,7 @@ def count_lines():
     def outside(yours, _):
         with tempfile.TemporaryDirectory(dir=workdir().parent) as folder:
             secret = Path(folder) / "secret.txt"
-            secret.write_text("one\ntwo\nthree\n", encoding="utf-8")
+            secret.write_text("one\ntwo\nthree\n", encoding="utf-8", newline="\n")
             return attempt(yours, f"../{secret.parent.name}/secret.txt")
 
     none = Such("no number: an exception, such as a ToolError", lambda said: not any(map(str.isdigit, str(said))))

@@ -67,7 +67,7 @@ def _in_the_room(yours, what, root=ROOT):
         build_room(base)
         for name in MORE:
             (base / "work" / name).parent.mkdir(exist_ok=True)
-            (base / "work" / name).write_text("tea\n", encoding="utf-8")
+            (base / "work" / name).write_text("tea\n", encoding="utf-8", newline="\n")
         if LINKS:
             # Not inside base: a second way back into the workspace would give ** 2 ** 40 ways to go.
             (folder / "alias").symlink_to("base/work")
@@ -75,7 +75,7 @@ def _in_the_room(yours, what, root=ROOT):
             (folder / "links").mkdir()
             for number in range(TOO_MANY):  # l0 is a file, l1 a link to it, l2 a link to that
                 (folder / f"links/l{number + 1}").symlink_to(f"l{number}")
-            (folder / "links/l0").write_text("tea\n", encoding="utf-8")
+            (folder / "links/l0").write_text("tea\n", encoding="utf-8", newline="\n")
     said = str(folder / what.folder) if isinstance(what, Named) else what
     with within(folder / root.folder):
         return yours(folder / root.folder, said) if _takes_the_root(yours) else yours(said)
