@@ -54,7 +54,7 @@ ROOMS = {
     "lab/api": {"calls", "history"},
     "lab/understudy": {"lab/api"},
     "lab/conversation": {"history", "lab/api"},
-    "lab/rooms": {"workspace"},
+    "lab/rooms": {"workspace", "lab/client"},
     "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},
     "lab/sessions": {"calls", "workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
@@ -273,6 +273,18 @@ def test_each_exercise_has_a_stub_a_check_of_one_line_and_three_hints(path):
         assert len(sources[checks[0]].splitlines()) == 1
         hints = [re.match(r"<details><summary>(Hint \d)</summary>\n\n", s) for _, kind, s in part if kind == "prose"]
         assert [hint[1] for hint in hints if hint] == ["Hint 1", "Hint 2", "Hint 3"]
+
+
+@by_name(NOTEBOOKS)
+def test_a_page_says_at_its_head_who_answers_and_nothing_twice(path):
+    """One that comes again must have changed in between: who answers, or a workspace in the room of 04 and 10."""
+    found = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    texts = ["".join(output.get("text", ())) for cell in found for output in cell["outputs"]]
+    said = re.findall("(?m)^(?:Offline|Live).*", "\n".join(texts))
+    assert said[0] in texts[0]
+    assert [one for one, next_one in zip(said, said[1:], strict=False) if one == next_one] == []
+    moves = sum("escape_room(" in "".join(cell["source"]) for cell in found)
+    assert "\n".join(texts).count("Workspace: a fresh copy") <= 1 + moves
 
 
 # ---- the picture of the loop

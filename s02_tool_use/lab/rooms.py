@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..workspace import use_workdir
+from .client import banner
 
 SAMPLE = Path(__file__).parent / "data" / "sample"
 _folder: tempfile.TemporaryDirectory | None = None  # the one in use; removed when the process ends
@@ -28,7 +29,7 @@ ROOM = ("plain", "secret", "neighbour", "links")  # of them are in the room of 0
 
 
 def fresh_workspace() -> None:
-    """Copy the sample project to a new temporary folder and make it the workspace. Prints its files, never its path.
+    """Copy the sample project to a new temporary folder and make it the workspace. Says its files, never its path.
 
     Call it again to get back to a clean state: the copy before it is removed, with all that was changed in it.
     """
@@ -36,7 +37,7 @@ def fresh_workspace() -> None:
     copy_sample(root)
     use_workdir(root)
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    print("Workspace: a fresh copy of the sample project:", ", ".join(names))
+    banner.say("workspace", f"Workspace: a fresh copy of the sample project:\n{', '.join(names)}")
 
 
 def copy_sample(folder: Path) -> None:
@@ -55,6 +56,7 @@ def escape_room(show: bool = True) -> Path:
     base = _new_folder()
     refused = build_room(base)
     use_workdir(base / "work")
+    banner.forget("workspace")
     for path in sorted(base.rglob("*")) if show else ():
         end = f" -> {os.readlink(path)}" if path.is_symlink() else "/" if path.is_dir() else ""
         print("    " * len(path.relative_to(base).parts[1:]) + path.name + end)

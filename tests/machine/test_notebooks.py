@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,8 @@ def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
     first, again = said(before), said(after)
     assert first.pop("setup").startswith("Offline")
     assert again.pop("setup").startswith("Live")
+    assert "model (rules)" in first.pop("s3-loop")
+    assert "model (understudy)" in again.pop("s3-loop"), "the picture says who answers"
     assert again == first
 
 
@@ -78,6 +81,31 @@ except ToolError as error:
     assert "command" in texts[1]
     assert texts[2].startswith("Reloaded: s02_tool_use/dispatch.py\nOffline")
     assert texts[3] == "edited True\n"
+
+
+def test_a_page_says_once_who_answers_and_again_when_it_changes_or_the_cell_runs_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    setup = "from s02_tool_use.lab import connect, escape_room, fresh_workspace\n_ = connect()\nfresh_workspace()"
+    script = "for line in 'ab':\n    _ = connect(script=[line])\nfresh_workspace()"
+    room = "_ = escape_room(show=False)\nfresh_workspace()"
+    caught = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as said:\n    _ = connect()"
+    caught += "\nprint(said.getvalue()[:7])"
+    notebook = cells(setup, script, script + "  # another cell", "_ = connect()", room, caught)
+    client = runner(notebook, tmp_path)
+
+    def run(*numbers):
+        for number in numbers:
+            client.execute_cell(notebook.cells[number], number)
+        texts = said(notebook)
+        found = [re.findall("^Off|rules|script|Workspace", texts.get(notebook.cells[n].id, "")) for n in numbers]
+        return [" ".join(words) for words in found]
+
+    with client.setup_kernel():
+        rules, script = "Off rules", "Off script"
+        assert run(0, 1, 2, 3, 4, 5) == [f"{rules} Workspace", script, "", rules, "Workspace", "Off"]
+        assert run(3, 3, 0, 0) == [rules, rules, f"{rules} Workspace", f"{rules} Workspace"], "or it would vanish"
+        assert run(2, 1, 2) == [script, script, script], "it answers again, and a cell that said it says it again"
+        assert run(0, 1, 2, 3, 4, 5)[0] == f"{rules} Workspace"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="stopped by a signal")

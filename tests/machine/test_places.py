@@ -50,7 +50,7 @@ def test_the_installed_package_brings_all_that_it_needs_and_runs_far_from_its_so
     shutil.rmtree(source)
     (tmp_path / "elsewhere").mkdir()
     said = run(python, "-c", LESSON, folder=tmp_path / "elsewhere", S02_OFFLINE="1")
-    assert "Workspace: a fresh copy of the sample project: README.md" in said
+    assert "Workspace: a fresh copy of the sample project:\nREADME.md" in said
     assert "tool_result" in said
     assert "orders.py" in said
     assert str(tmp_path / "bare") in said.splitlines()[-1]

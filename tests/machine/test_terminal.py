@@ -151,7 +151,7 @@ def test_in_the_folder_of_the_course_the_tools_work_in_a_copy_of_the_sample_proj
     run.folder = ROOT / folder
     status, out, err = run.run("-p", "Go.", "--yes")
     assert (status, out) == (0, "Made.\n")
-    assert err.splitlines()[0].startswith("Workspace: a fresh copy of the sample project: ")
+    assert err.splitlines()[0] == "Workspace: a fresh copy of the sample project:"
     assert not (run.folder / "made.txt").exists()
     assert "orders.py" in err
 

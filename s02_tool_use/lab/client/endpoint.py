@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...calls.secrets import cut
 from ..api.server import Server
 from ..understudy import Scripted, Understudy
-from . import edited, faults, prices, settings
+from . import banner, edited, faults, prices, settings
 from .live import OF_A_BODY, Live
 from .recording import Recorder, RecordingError
 from .replay import Replay
@@ -48,7 +48,7 @@ def connect(
     record: str | os.PathLike[str] | None = None,
     replay: str | os.PathLike[str] | None = None,
 ) -> tuple["anthropic.Anthropic", str]:
-    """Return (client, model): a real `anthropic.Anthropic`, and the name to pass as `model=`. Prints who answers.
+    """Return (client, model): a real `anthropic.Anthropic`, and the name to pass as `model=`. Says who answers.
 
     With `script`, a list of lines (see `Scripted`), these lines answer, offline. Without it, the first place that names
     a key or a base URL decides: the file .env, searched from the current folder upwards, then the environment. Key and
@@ -107,7 +107,7 @@ def connect(
     client = _client(watchers, named is not None, **options)
     _connections[client._client] = connection
     edited.watch()
-    print(cut(said))
+    banner.say("who answers", cut(said))
     return client, model
 
 
