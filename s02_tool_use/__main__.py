@@ -74,6 +74,8 @@ def main(argv):
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     if name in ("lab", "test"):
         os.chdir(setup.ROOT)
+    if name == "test":
+        os.environ["PYTHONUTF8"] = "1"  # on Windows tests would write their files in the language's own encoding
     return hand_over([python] + COMMANDS[name] + argv)
 
 

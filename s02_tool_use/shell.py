@@ -13,7 +13,7 @@ import subprocess
 
 from .bash import sandbox
 from .bash.process import run
-from .bash.program import ON_WINDOWS, system_shell, which_bash
+from .bash.program import NO_BASH, ON_WINDOWS, system_shell, which_bash
 from .calls import secrets
 from .calls.arguments import fit, utf8
 from .calls.results import ToolError
@@ -74,7 +74,7 @@ def _bash():
     if bash := which_bash():
         return [bash if ON_WINDOWS else "bash", "-c", "--"], []  # a command may begin with a dash
     shell = system_shell()
-    return shell, [f"there is no bash here, so this ran in {os.path.basename(shell[0])}"]
+    return shell, [NO_BASH.format(os.path.basename(shell[0]))]
 
 
 def _status(status):

@@ -211,6 +211,10 @@ def test_a_notebook_has_the_frame_of_the_course(path):
     assert 3 <= text[1].count("\n- ") <= 4
     assert len(lines_of_code(code[0])) <= 6  # what it imports from us takes two lines for each module at most
     assert "connect()" in code[0]
+    if "run_bash(" in "\n".join(code):
+        assert text[1].endswith(
+            "\n\nOn Windows this page needs the bash of [Git for Windows](https://git-scm.com/downloads/win)."
+        )
     sections = [h for h in headings if re.match(r"\d\. ", h)]
     assert 3 <= len(sections) <= 5
     assert [h.split(".")[0] for h in sections] == [str(n) for n in range(1, len(sections) + 1)]
