@@ -1,9 +1,9 @@
 """What a saved notebook keeps of a widget: the HTML and the text that stand in its place, and not the widget.
 
 A saved widget needs the kernel that made it. Without that kernel JupyterLab shows "model not found" and passes over the
-HTML beside it. So this is an extension of Jupyter's server, which looks at each notebook before it is saved. The course
-installs it for its environment (jupyter_server_config.d), so it is there in every Jupyter that runs from it.
-tests/refresh.py does the same. Left out: VS Code and Colab, which save by themselves and show the HTML when they open.
+HTML beside it. So this is an extension of Jupyter's server, which looks at each notebook before it is saved, and a step
+of nbconvert. The set-up enables both for the environment of the course, so they are there in every Jupyter that runs
+from it. tests/refresh.py does the same. Left out: VS Code and Colab. They save by themselves, and may show the HTML.
 """
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -25,6 +25,12 @@ def without_widgets(model, **_):
             stay = stay or VIEW in data
     if not stay:
         notebook.get("metadata", {}).pop("widgets", None)
+
+
+def converted(notebook, resources):
+    """A preprocessor of nbconvert, the same. A page with live widgets fetches them from the network, or has none."""
+    without_widgets({"type": "notebook", "content": notebook})
+    return notebook, resources
 
 
 def _jupyter_server_extension_points():

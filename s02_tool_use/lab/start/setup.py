@@ -24,7 +24,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / ("python.exe" if os.name == "nt" else "python"))
 STAMP = VENV / "s02-installed.txt"
-SETTINGS = Path(__file__).parent / "jupyter_server_config.d"
+SETTINGS = Path(__file__).parent, ("jupyter_server_config.d/s02_tool_use.json", "jupyter_nbconvert_config.json")
 FILES = [ROOT / name for name in ("requirements.txt", "constraints.txt", "pyproject.toml", "setup.py")]
 WHEELS = ROOT / "wheels"  # `room wheels` fills it, and with it no network is needed
 PIP = "https://pypi.org/pypi/pip/json"
@@ -182,10 +182,11 @@ def system() -> str:
 
 def settle() -> None:
     """Tell each Jupyter of this environment to save widgets as their twins, also one that is started by another way."""
-    there = VENV / "etc" / "jupyter" / SETTINGS.name
-    there.mkdir(parents=True, exist_ok=True)
-    for file in SETTINGS.iterdir():
-        shutil.copy(file, there)
+    folder, names = SETTINGS
+    for name in names:
+        there = VENV / "etc" / "jupyter" / name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / name, there)
 
 
 def find_pip() -> list[str]:

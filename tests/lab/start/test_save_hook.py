@@ -5,6 +5,10 @@ import json
 import sys
 from types import SimpleNamespace
 
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from traitlets.config import Config
+
 from s02_tool_use.lab.start import save_hook, setup
 from s02_tool_use.lab.start.save_hook import VIEW, without_widgets
 
@@ -36,9 +40,10 @@ def test_a_widget_without_a_twin_stays_with_its_state():
 
 
 def test_the_extension_that_is_installed_for_jupyter_is_this_hook():
-    folder = setup.SETTINGS
-    enabled = [json.loads(file.read_text()) for file in folder.iterdir()]
-    assert enabled == [{"ServerApp": {"jpserver_extensions": {save_hook.__name__: True}}}]
+    folder, names = setup.SETTINGS
+    server, convert = (json.loads((folder / name).read_text()) for name in names)
+    assert server == {"ServerApp": {"jpserver_extensions": {save_hook.__name__: True}}}
+    assert convert == {"Exporter": {"preprocessors": [f"{save_hook.__name__}.{save_hook.converted.__name__}"]}}
     hooks = []
     manager = SimpleNamespace(register_pre_save_hook=hooks.append)
     (point,) = save_hook._jupyter_server_extension_points()
@@ -46,12 +51,27 @@ def test_the_extension_that_is_installed_for_jupyter_is_this_hook():
     assert hooks == [without_widgets]
 
 
-def test_an_environment_that_is_made_has_the_extension(tmp_path, monkeypatch):
+def test_an_environment_that_is_made_has_both(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "VENV", tmp_path)
     setup.settle()
     setup.settle()
-    (file,) = (tmp_path / "etc" / "jupyter" / "jupyter_server_config.d").iterdir()
-    assert file.read_bytes() == (setup.SETTINGS / file.name).read_bytes()
+    folder, names = setup.SETTINGS
+    for name in names:
+        assert (tmp_path / "etc" / "jupyter" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_converted_page_has_the_twin_though_the_widget_has_its_state():
+    view = {"model_id": "1", "version_major": 2, "version_minor": 0}
+    state = {"1": {"model_name": "VBoxModel", "model_module": "@jupyter-widgets/controls", "state": {}}}
+    output = new_output("display_data", data={VIEW: view, "text/html": "<p>the twin</p>", "text/plain": "the twin"})
+    page = new_notebook(cells=[new_code_cell("Stepper()", outputs=[output])])
+    page.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {"version_major": 2, "state": state}}
+    folder, (_, name) = setup.SETTINGS
+    settings = Config(json.loads((folder / name).read_text()))
+    html, _ = HTMLExporter(config=settings).from_notebook_node(page)
+    assert "<p>the twin</p>" in html
+    assert "widget-view" not in html
+    assert "widget-view" in HTMLExporter().from_notebook_node(page)[0]  # what it would be without
 
 
 def test_other_files_and_odd_notebooks_stay_as_they_are():
