@@ -391,13 +391,11 @@ def test_a_long_chat_is_one_box_that_scrolls_and_shows_its_end(turns, size, talk
 def test_a_long_chat_is_scrolled_by_keyboard(talks):
     talks.show_cell("talk-8")
     talks.enter("talk-8")
-    for _ in range(TURNS[1] + 1):  # what each turn folds is on the way
-        talks.press("Shift+Tab")
+    talks.press("Shift+Tab")
     assert talks.run("return document.activeElement.innerText") == "end of the conversation"
     talks.press("Home")
     top = (
-        SCROLLERS
-        + "return scrollers[0].clientHeight - scrollers[0].scrollHeight === Math.round(scrollers[0].scrollTop)"
+        SCROLLERS + "const [box] = scrollers; return Math.abs(box.scrollHeight - box.clientHeight + box.scrollTop) < 2"
     )
     wait_for("the beginning", lambda: talks.in_cell("talk-8", top))
     talks.press("End")
