@@ -399,7 +399,7 @@ def test_a_long_chat_is_scrolled_by_keyboard(talks):
     )
     wait_for("the beginning", lambda: talks.in_cell("talk-8", top))
     talks.press("End")
-    wait_for("the end", lambda: talks.in_cell("talk-8", SCROLLERS + "return scrollers[0].scrollTop === 0"))
+    wait_for("the end", lambda: talks.in_cell("talk-8", SCROLLERS + "return Math.abs(scrollers[0].scrollTop) < 2"))
 
 
 def test_a_pressed_button_has_a_mark_and_not_only_another_colour(widgets):
