@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from systems import needs_bash, posix
 
 from s02_tool_use import ToolError, run_bash
 from s02_tool_use.bash import sandbox
@@ -91,6 +92,7 @@ def test_hard_links_are_looked_for_within_bounds(confined, tmp_path, monkeypatch
             run_bash("cat *")
 
 
+@needs_bash
 @pytest.mark.parametrize("mode", ["off", pytest.param("require", marks=needs_bubblewrap)])
 def test_what_run_bash_returns_holds_no_key(workspace, monkeypatch, mode):
     monkeypatch.setenv("S02_SANDBOX", mode)
@@ -167,6 +169,7 @@ def test_a_sandbox_that_worked_once_and_does_not_start_runs_nothing(bwrap, works
     assert not (workspace / "ran").exists()
 
 
+@posix("places of the system that bubblewrap knows")
 def test_a_workspace_in_a_place_of_the_system_is_writable_and_the_rest_is_not():
     words = sandbox._bubblewrap("/usr/src/app", False)
     assert words.index("/usr/src/app") > words.index("/usr")
