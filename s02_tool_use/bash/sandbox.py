@@ -100,7 +100,9 @@ def _fault(work, network):
     """What goes wrong when bash starts this Python in the sandbox; empty if nothing does."""
     if (work, network) in _worked:
         return ""
-    if sys.platform != "linux" or not _program(work):
+    if sys.platform != "linux":
+        return "it is for Linux alone"
+    if not _program(work):
         return "it is not installed; on Debian: apt install bubblewrap"
     run_python = ["bash", "-c", 'exec "$0" -c "print(6 * 7)"', sys.executable]
     trial = [*_bubblewrap(work, network), "/usr/bin/env", f"PATH={environment()['PATH']}", *run_python]

@@ -24,7 +24,7 @@ from . import fast_imports, setup  # noqa: F401  (early: before the kernel check
 
 OK, NOTE, WRONG, UNKNOWN = "ok", "note", "WRONG", "?"
 Findings = Iterator[tuple[str, str]]  # (one of these marks, a sentence)
-START = "python3 -m s02_tool_use"
+START = f"{'py' if os.name == 'nt' else 'python3'} -m s02_tool_use"
 MISNAMED = (".env.txt", "env.txt", "env", ".env.env", "dotenv", ".env.example.txt", "_env")
 ENOUGH_BYTES = 500_000_000  # the environment takes 300 MB, the rest is for what people do
 
