@@ -1,4 +1,4 @@
-"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | reset | update | room].
+"""The one command of the course: python3 -m s02_tool_use [lab | test | chat | serve | doctor | ...], as HELP lists.
 
 It chooses; lab/start/setup.py makes the environment in which the chosen command then runs. This file must parse on
 Python 3.6, whose users read a sentence here and no SyntaxError.
@@ -18,6 +18,7 @@ python3 -m s02_tool_use serve      the offline API for any client; prints its ad
 python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 python3 -m s02_tool_use reset 03   notebook 03 as it was (or: reset all); yours is kept beside it
 python3 -m s02_tool_use update     the newest course; what you wrote is kept
+python3 -m s02_tool_use handout D  a page to print and slides of each notebook, into the folder D
 python3 -m s02_tool_use room       what a teacher runs for a room of thirty
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
@@ -31,6 +32,7 @@ COMMANDS = {
     "doctor": ["-c", CALL.format("start.doctor")],
     "reset": ["-c", CALL.format("start.reset")],
     "update": ["-c", CALL.format("start.update")],
+    "handout": ["-c", CALL.format("room.handout")],
     "room": ["-c", CALL.format("room")],
 }
 
