@@ -1,7 +1,7 @@
 """Calls on a line of time: which ran one after another, and which at the same time.
 
-It has no seconds, which differ from run to run. A column is a time in which calls began and nothing had ended yet, so
-what stands in one column ran at the same time. Left out: how long a call took.
+It has no seconds, which differ from run to run. A column is a moment: calls began, and nothing had ended yet. So what
+stands in one column ran at the same time. Left out: how long a call took.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from . import page, rows
 from .page import Page, escape
 
 BEGINS, ENDS = "begins", "ends"
-COLUMN = 6  # characters of a column, with the space at its end
+COLUMN, BAR = 6, "▇"  # characters of a column, with the space at its end, and what it is filled with
 MOST_COLUMNS, MOST_CALLS = 12, 30  # that are drawn; of the others it is said how many
 LONGEST_NAME = 40
 
@@ -100,14 +100,14 @@ def _run(name, spans, labels, wide):
     columns = max(span.last or span.first for span in spans)
     head = f"{name}: at most {rows.many(_most_at_once(spans, columns), 'call')} at a time"
     axis = "".join(f"{number:<{COLUMN}}" for number in range(1, min(columns, MOST_COLUMNS) + 1))
-    lines = [(f"  {'call':{wide}}  step   ", axis.rstrip(), "")]
+    lines = [(f"  {'call':{wide}}  moment  ", axis.rstrip(), "")]
     shown = [span for span in spans if span.first <= MOST_COLUMNS][:MOST_CALLS]
     for span in shown:
         end = span.last or columns
-        step = f"{span.first}" if span.last == span.first else f"{span.first}-{span.last or '?'}"
-        bar = "█" * (COLUMN * (min(end, MOST_COLUMNS) - span.first + 1) - 1)
+        moment = f"{span.first}" if span.last == span.first else f"{span.first}-{span.last or '?'}"
+        bar = BAR * (COLUMN * (min(end, MOST_COLUMNS) - span.first + 1) - 1)
         more = " does not end" if span.last is None else " ..." if end > MOST_COLUMNS else ""
-        start = f"  {_title(span.call, labels):{wide}}  {step:5}  "
+        start = f"  {_title(span.call, labels):{wide}}  {moment:6}  "
         lines.append((start, " " * (COLUMN * (span.first - 1)) + bar, more))
     hidden = [f"  and {rows.many(len(spans) - len(shown), 'more call')}"] if len(spans) > len(shown) else []
     text = [head, *("".join(line).rstrip() for line in lines), *hidden]

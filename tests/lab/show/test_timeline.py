@@ -22,13 +22,13 @@ TOGETHER = [("begins", A), ("begins", B), ("ends", A), ("ends", B)]
 def test_one_after_another_and_together_are_two_pictures():
     assert repr(show_timeline({"one after another": IN_TURN, "together": TOGETHER})).split("\n") == [
         "one after another: at most 1 call at a time",
-        "  call                        step   1     2",
-        "  A read_file report.py       1      █████",
-        "  B read_file test_orders.py  2            █████",
+        "  call                        moment  1     2",
+        "  A read_file report.py       1       ▇▇▇▇▇",
+        "  B read_file test_orders.py  2             ▇▇▇▇▇",
         "together: at most 2 calls at a time",
-        "  call                        step   1",
-        "  A read_file report.py       1      █████",
-        "  B read_file test_orders.py  1      █████",
+        "  call                        moment  1",
+        "  A read_file report.py       1       ▇▇▇▇▇",
+        "  B read_file test_orders.py  1       ▇▇▇▇▇",
     ]
 
 
@@ -54,11 +54,11 @@ def test_events_of_real_threads_are_drawn():
 def test_calls_that_overlap_in_part_share_the_columns_in_which_they_do():
     events = [("begins", "x"), ("begins", "y"), ("ends", "y"), ("begins", "z"), ("ends", "x"), ("ends", "z")]
     lines = repr(show_timeline({"run": events})).split("\n")[2:]
-    assert lines == ["  A x   1-2    ███████████", "  B y   1      █████", "  C z   2            █████"]
+    assert lines == ["  A x   1-2     ▇▇▇▇▇▇▇▇▇▇▇", "  B y   1       ▇▇▇▇▇", "  C z   2             ▇▇▇▇▇"]
 
 
 def test_a_call_that_does_not_end_says_so():
-    assert repr(show_timeline({"run": [("begins", "x")]})).endswith("1-?    █████ does not end")
+    assert repr(show_timeline({"run": [("begins", "x")]})).endswith("1-?     ▇▇▇▇▇ does not end")
 
 
 def test_a_block_of_the_sdk_is_a_call_too():
