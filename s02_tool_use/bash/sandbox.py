@@ -84,7 +84,7 @@ def confined(begin: list, work: str) -> tuple[list, str]:
         return [*_bubblewrap(work, network), *begin], ""
     if mode == "require":
         raise ToolError(f"nothing was run: S02_SANDBOX=require, but {why}")
-    return [], f"not confined: {why}" if mode == "auto" and _program(work) else ""
+    return [], f"not confined: {why}" if mode == "auto" and program(work) else ""
 
 
 def _settings():
@@ -102,7 +102,7 @@ def _fault(work, network):
         return ""
     if sys.platform != "linux":
         return "it is for Linux alone"
-    if not _program(work):
+    if not program(work):
         return "it is not installed; on Debian: apt install bubblewrap"
     run_python = ["bash", "-c", 'exec "$0" -c "print(6 * 7)"', sys.executable]
     trial = [*_bubblewrap(work, network), "/usr/bin/env", f"PATH={environment()['PATH']}", *run_python]
@@ -119,7 +119,7 @@ def _fault(work, network):
     return said or f"it ends with status {done.returncode}"
 
 
-def _program(work):
+def program(work: str) -> str:
     """Where bwrap is, empty if nowhere: in a place of the system, and not in the workspace."""
     for place in PLACES:
         found = os.path.realpath(os.path.join(place, "bwrap"))
@@ -151,7 +151,7 @@ def _bubblewrap(work, network):
     # A deeper one must not be hidden by a later one.
     mounts = sorted(dict.fromkeys(mounts), key=lambda mount: mount[-1].rstrip("/").count("/"))
     return [
-        *(_program(work), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
+        *(program(work), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
         *("--proc", "/proc", "--dev", "/dev"),  # first: a workspace may lie in /dev/shm
         *(word for mount in mounts for word in mount),
         *("--chdir", "/", "--"),

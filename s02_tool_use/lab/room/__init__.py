@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "wheels": "a folder from which a first start works without a network",
+    "hub": "JupyterHub for thirty learners on one machine",
     "board": "who has solved what and who is stuck, as a page in the browser",
 }
 

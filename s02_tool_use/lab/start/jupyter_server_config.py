@@ -1,5 +1,6 @@
 """Settings of the JupyterLab that `python3 -m s02_tool_use` starts. The command line goes before them."""
 
+import os
 import re
 import socket
 import sys
@@ -8,7 +9,8 @@ from s02_tool_use.lab.start.setup import ROOT, has_display
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (Jupyter puts it here)
 
-c.ServerApp.root_dir = str(ROOT)  # the notebooks link to the modules beside them
+if "JUPYTERHUB_SERVICE_PREFIX" not in os.environ:  # on a hub each learner has a home
+    c.ServerApp.root_dir = str(ROOT)  # the notebooks link to the modules beside them
 c.LabApp.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 c.Application.log_level = 40  # errors only: else the address is lost among 30 lines
 c.ServerApp.answer_yes = True  # one Ctrl-C stops it, without a question that times out

@@ -1,0 +1,53 @@
+"""Settings of the JupyterHub that `room hub` starts, in the environment that it made."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from jupyterhub.auth import Authenticator
+
+from s02_tool_use.lab.room import hub
+from s02_tool_use.lab.start import setup
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  (JupyterHub puts it here)
+given = json.loads(os.environ[hub.HERE])
+folder = Path(given["folder"])
+
+
+class Seats(Authenticator):
+    """Names and passwords as they were printed."""
+
+    def authenticate(self, handler, data):
+        stored = hub.read_seats(folder).get(data["username"])  # anew each time: one may get a new password
+        return data["username"] if stored and hub.is_right(stored, data["password"]) else None
+
+
+def confine(spawner):
+    """Called before a server starts: its command line depends on whose it is."""
+    start = [] if given["shared"] else hub.confined(folder, spawner.user.name)
+    spawner.cmd = [*start, sys.executable, "-m", "s02_tool_use.lab.room.seat"]
+
+
+c.JupyterHub.bind_url = f"http://{given['ip']}:{given['port']}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{given['inner']}"  # never beyond this machine
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{given['door']}"
+proxy = "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
+c.ConfigurableHTTPProxy.command = [*hub.with_us(), str(hub.node_of(folder)), proxy]
+c.ConfigurableHTTPProxy.log_level = "warn"
+c.JupyterHub.log_level = 30  # warnings: thirty servers say a lot
+
+c.JupyterHub.authenticator_class = Seats
+c.Authenticator.allowed_users = set(given["names"])
+
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = str(folder / hub.HOMES / "{username}")
+c.Spawner.pre_spawn_hook = confine
+c.Spawner.env_keep = ["LANG", "LC_ALL", "PATH"]  # not the teacher's key
+c.Spawner.environment = {"JUPYTER_CONFIG_PATH": str(setup.ROOT / "s02_tool_use" / "lab" / "start")}
+c.Spawner.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
+
+# When all thirty start at once on two cores, the last server is ready after some minutes.
+c.JupyterHub.concurrent_spawn_limit = 100
+c.Spawner.start_timeout = 300
+c.Spawner.http_timeout = 300
