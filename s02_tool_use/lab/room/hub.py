@@ -58,6 +58,8 @@ def main(argv: Sequence[str]) -> int | str:
     users = given.users if given.users is not None else len(known) or 30
     if not 1 <= users <= MOST:
         return f"--users {users}: from 1 to {MOST}."
+    if not 1 <= given.port <= 65535:
+        return f"--port {given.port}: from 1 to 65535."
     names = [f"seat{number:02}" for number in range(1, users + 1)]
     if given.new_password:
         show(renew(folder, known, given.new_password))
@@ -95,7 +97,7 @@ def alone(folder: Path, ip: str, port: int) -> int:
         ) from None
     try:
         socket.create_server((ip, port)).close()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise setup.SetupError(f"Cannot listen on {ip}, port {port}: {error}. Choose another --port or --ip.") from None
     return lock
 
@@ -123,20 +125,28 @@ def install(folder: Path) -> None:
     os.umask(0o022)  # seats that are users of their own read it
     real = os.path.realpath(sys.executable)  # in a seat no other link to it can be followed
     uv = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv") or ""
+    what = ["-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")]
     npm = node_of(folder).parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    steps = [
-        [real, "-m", "venv", "--clear", "--without-pip", str(folder / "env")],
-        [uv, "pip", "install", "--python", python_of(folder), "-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")],
-        [str(node_of(folder)), str(npm), "ci", "--prefix", str(folder), "--no-fund", "--no-audit"],
-    ]
-    for step in steps:
-        if "ci" in step:
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(NEEDS / name, folder)
-        if failure := setup.run(*step):
-            tail = "\n".join(failure.strip().splitlines()[-8:])
-            raise setup.SetupError(setup.cause(failure) or f"{tail}\nInstalling failed.")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(NEEDS / name, folder)
+    do([real, "-m", "venv", "--clear", "--without-pip", str(folder / "env")])
+    do(
+        [uv, "pip", "install", "--python", python_of(folder), *what],
+        [sys.executable, "-m", "pip", "--python", python_of(folder), "install", *what],
+    )
+    do([str(node_of(folder)), str(npm), "ci", "--prefix", str(folder), "--no-fund", "--no-audit"])
     stamp.write_text(mark)
+
+
+def do(*ways: list[str]) -> None:
+    """Run a command of the install, or where it fails the next. SetupError with a sentence if all fail."""
+    failure = ""
+    for command in ways:
+        if not (failure := setup.run(*command)):
+            return
+    known = setup.cause(failure).replace("The first start installs from PyPI", "This installs from PyPI and from npm")
+    tail = "\n".join(failure.strip().splitlines()[-8:])
+    raise setup.SetupError(known or f"{tail}\nInstalling the hub failed.")
 
 
 # Who sits there
@@ -256,10 +266,12 @@ def run(folder: Path, here: dict[str, Any], lock: int) -> int | str:
         hub.wait()
     except KeyboardInterrupt:
         print("\nStopping, with all servers ...", flush=True)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
         hub.terminate()
-        hub.wait()
+        try:
+            hub.wait(60)
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # what it started ends with it
+            hub.kill()
+            hub.wait()
         return 0
     tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-8:])
     return f"{tail}\nJupyterHub ended by itself. All that it said is in {log}."

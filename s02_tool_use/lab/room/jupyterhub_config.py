@@ -43,8 +43,13 @@ c.Authenticator.allowed_users = set(given["names"])
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = str(folder / hub.HOMES / "{username}")
 c.Spawner.pre_spawn_hook = confine
-c.Spawner.env_keep = ["LANG", "LC_ALL", "PATH"]  # not the teacher's key
-c.Spawner.environment = {"JUPYTER_CONFIG_PATH": str(setup.ROOT / "s02_tool_use" / "lab" / "start")}
+c.Spawner.env_keep = ["LANG", "LC_ALL"]  # not the teacher's key
+c.Spawner.environment = {
+    "JUPYTER_CONFIG_PATH": str(setup.ROOT / "s02_tool_use" / "lab" / "start"),
+    "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin"]),
+}
+# Not a login shell, which on Debian sets another PATH.
+c.Spawner.args = ["--ServerApp.terminado_settings={'shell_command': ['/bin/bash']}"]
 c.Spawner.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 
 # When all thirty start at once on two cores, the last server is ready after some minutes.

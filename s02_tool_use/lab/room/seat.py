@@ -3,6 +3,7 @@
 A notebook that a learner has changed is never written again. One that is as it was handed out follows the course.
 """
 
+import contextlib
 import hashlib
 import json
 import runpy
@@ -17,22 +18,22 @@ def hand_out(home: Path, notebooks: Path = setup.ROOT / "notebooks") -> None:
     """Copy what is in notebooks/ where the home does not have it, or has what was handed out before."""
     record = home / RECORD
     try:
-        given = json.loads(record.read_text("utf-8"))
-    except (OSError, ValueError):
+        given = dict(json.loads(record.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
         given = {}
     for path in sorted(notebooks.rglob("*")):
         inside = path.relative_to(notebooks)
         if not path.is_file() or any(part.startswith(".") for part in inside.parts):
             continue
         target, name, data = home / "notebooks" / inside, inside.as_posix(), path.read_bytes()
-        if not target.exists() or given.get(name) == digest(target.read_bytes()):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-            given[name] = digest(data)
-    record.write_text(json.dumps(given), "utf-8")
-    link = home / "s02_tool_use"
-    if not link.exists() and not link.is_symlink():
-        link.symlink_to(setup.ROOT / "s02_tool_use")  # the notebooks link to the modules beside them
+        with contextlib.suppress(OSError):  # such as a folder in its place: the server starts all the same
+            if not target.exists() or given.get(name) == digest(target.read_bytes()):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+                given[name] = digest(data)
+    with contextlib.suppress(OSError):
+        record.write_text(json.dumps(given), "utf-8")
+        (home / "s02_tool_use").symlink_to(setup.ROOT / "s02_tool_use")  # the notebooks link to the modules beside them
 
 
 def digest(data: bytes) -> str:

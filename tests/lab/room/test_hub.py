@@ -1,0 +1,270 @@
+"""The hub's seats: passwords, homes, what is handed out, what a seat sees. That it runs is proven in tests/machine."""
+
+import os
+import runpy
+import socket
+import sys
+
+import pytest
+
+from s02_tool_use.lab.room import hub, seat
+from s02_tool_use.lab.start import setup
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="JupyterHub does not run on Windows")
+
+
+# ---- passwords
+
+
+def test_a_password_is_printed_once_and_only_its_hash_is_kept(tmp_path, capsys):
+    fresh = hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    hub.show(fresh)
+    said = capsys.readouterr().out
+    assert all(f"{name}   {word}\n" in said for name, word in fresh.items())
+    kept = (tmp_path / "seats.json").read_text()
+    assert not any(word in kept for word in fresh.values())
+    assert len(set(fresh.values())) == 2
+
+
+def test_a_seat_opens_with_its_own_password_and_no_other(tmp_path):
+    fresh = hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    kept = hub.read_seats(tmp_path)
+    assert hub.is_right(kept["seat01"], fresh["seat01"])
+    for wrong in (fresh["seat02"], fresh["seat01"].upper(), "", kept["seat01"], "\ud800", "a" * 10_000):
+        assert not hub.is_right(kept["seat01"], wrong)
+
+
+def test_a_new_password_takes_the_place_of_the_old_and_touches_no_other(tmp_path, capsys):
+    before = hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    assert hub.main(["--folder", str(tmp_path), "--new-password", "seat01"]) == 0
+    said = capsys.readouterr().out
+    kept = hub.read_seats(tmp_path)
+    assert not hub.is_right(kept["seat01"], before["seat01"])
+    assert hub.is_right(kept["seat02"], before["seat02"])
+    assert any(hub.is_right(kept["seat01"], word) for word in said.split())
+    assert "seat02" not in said
+
+
+@needs_posix
+def test_nobody_else_on_the_machine_reads_the_hashes(tmp_path):
+    hub.renew(tmp_path, {}, ["seat01"])
+    assert (tmp_path / "seats.json").stat().st_mode & 0o077 == 0
+
+
+def test_letters_that_look_alike_are_in_no_password(tmp_path):
+    fresh = hub.renew(tmp_path, {}, [f"seat{n:02}" for n in range(1, 60)])
+    assert not set("".join(fresh.values())) & set("01ijlo")
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--users", "0"], "--users 0: from 1 to 99."),
+        (["--users", "-3"], "--users -3: from 1 to 99."),
+        (["--users", "100"], "--users 100: from 1 to 99."),
+        (["--port", "99999"], "--port 99999: from 1 to 65535."),
+        (["--new-password", "seat09"], "There is no seat seat09. There are none yet."),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(argv, said, tmp_path):
+    assert hub.main(["--folder", str(tmp_path / "hub"), *argv]) == said
+    assert not (tmp_path / "hub").exists()
+
+
+def test_on_windows_it_says_what_to_take_instead(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert hub.main(["--folder", str(tmp_path)]).startswith("JupyterHub does not run on Windows: take ")
+
+
+@needs_posix
+@pytest.mark.parametrize(("ip", "port"), [("127.0.0.1", None), ("203.0.113.7", 8765), ("no where", 8765)])
+def test_where_it_cannot_listen_it_says_so_before_it_installs(ip, port, tmp_path, monkeypatch):
+    monkeypatch.setattr(hub, "install", None)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1] if port is None else port
+        said = hub.main(["--folder", str(tmp_path), "--ip", ip, "--port", str(port)])
+    assert said.startswith(f"Cannot listen on {ip}, port {port}: ")
+    assert said.endswith(" Choose another --port or --ip.")
+
+
+@needs_posix
+def test_of_two_hubs_in_one_folder_the_second_is_refused(tmp_path):
+    lock = hub.alone(tmp_path, "127.0.0.1", 0)
+    try:
+        with pytest.raises(setup.SetupError, match="A hub already runs in"):
+            hub.alone(tmp_path, "127.0.0.1", 0)
+    finally:
+        os.close(lock)
+
+
+@needs_posix
+def test_without_bubblewrap_it_says_what_that_means(tmp_path, monkeypatch):
+    monkeypatch.setattr(hub.sandbox, "PLACES", [])
+    monkeypatch.setattr(hub, "install", lambda folder: None)
+    said = hub.main(["--folder", str(tmp_path), "--port", str(hub.free_port())])
+    assert "apt install bubblewrap" in said
+    assert "With --shared-user it works without, but then every learner can read all that you can read." in said
+    assert not (tmp_path / "seats.json").exists()
+
+
+@needs_posix
+def test_where_bubblewrap_does_not_work_its_own_words_are_told(tmp_path, monkeypatch):
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2; exit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setattr(hub.sandbox, "PLACES", [str(tmp_path)])
+    monkeypatch.setattr(hub, "install", lambda folder: None)
+    said = hub.main(["--folder", str(tmp_path / "hub"), "--port", str(hub.free_port())])
+    assert "does not work here: bwrap: setting up uid map: Permission denied. With --shared-user" in said
+
+
+@needs_posix
+def test_no_learner_becomes_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert "as root would make every learner root" in hub.main(["--folder", str(tmp_path), "--shared-user"])
+    assert hub.uid_of("seat07") == 60607
+    assert "--reuid=60607" in hub.confined(tmp_path, "seat07")
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "npm error network request to the registry failed, reason: connect ECONNREFUSED; connection",
+            "This installs from PyPI and from npm, which",
+        ),
+        ("No space left on device", "The disk is full"),
+        ("npm error EINTEGRITY", "npm error EINTEGRITY\nInstalling the hub failed."),
+    ],
+)
+def test_an_install_that_fails_is_a_sentence(said, told, tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "run", lambda *command: said)
+    with pytest.raises(setup.SetupError) as error:
+        hub.install(tmp_path)
+    assert str(error.value).startswith(told)
+    assert not (tmp_path / "installed.txt").exists()
+
+
+# ---- what a seat sees
+
+
+def mounted(line):
+    """The folders and files of this machine that a command line of bubblewrap shows."""
+    return [line[at + 1] for at, word in enumerate(line) if word in ("--bind", "--ro-bind-try")]
+
+
+@needs_posix
+def test_a_seat_sees_its_own_home_and_nothing_else_of_the_hub(tmp_path):
+    shown = mounted(hub.confined(tmp_path / "hub", "seat01"))
+    of_the_hub = [path for path in shown if path.startswith(str(tmp_path))]
+    assert of_the_hub == [str(tmp_path / "hub" / "env"), str(tmp_path / "hub" / "homes" / "seat01")]
+
+
+@needs_posix
+def test_a_seat_sees_the_course_without_its_env_file(tmp_path):
+    shown = mounted(hub.confined(tmp_path, "seat01"))
+    assert str(setup.ROOT / "s02_tool_use") in shown
+    assert not {str(setup.ROOT), str(setup.ROOT / ".env"), str(setup.ROOT / ".git")} & set(shown)
+
+
+# ---- what is handed out
+
+
+@pytest.fixture
+def course(tmp_path):
+    notebooks = tmp_path / "course"
+    (notebooks / "solutions").mkdir(parents=True)
+    (notebooks / "00.ipynb").write_text("first")
+    (notebooks / "solutions" / "00.ipynb").write_text("solved")
+    (notebooks / ".progress").write_text("mine")
+    (notebooks / ".ipynb_checkpoints").mkdir()
+    (notebooks / ".ipynb_checkpoints" / "00.ipynb").write_text("old")
+    return notebooks
+
+
+def test_a_new_home_gets_the_notebooks_and_not_what_the_teacher_did_in_them(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    copied = {
+        p.relative_to(tmp_path / "notebooks").as_posix() for p in (tmp_path / "notebooks").rglob("*") if p.is_file()
+    }
+    assert copied == {"00.ipynb", "solutions/00.ipynb"}
+    assert (tmp_path / "s02_tool_use" / "loop.py").is_file()
+
+
+def test_what_a_learner_has_changed_is_never_written_again(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    mine = tmp_path / "notebooks" / "00.ipynb"
+    mine.write_text("mine")
+    for update in ("second", "third"):
+        (course / "00.ipynb").write_text(update)
+        seat.hand_out(tmp_path, course)
+        assert mine.read_text() == "mine"
+
+
+def test_what_a_learner_has_not_touched_follows_the_course(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    for update in ("second", "third"):
+        (course / "00.ipynb").write_text(update)
+        seat.hand_out(tmp_path, course)
+        assert (tmp_path / "notebooks" / "00.ipynb").read_text() == update
+
+
+def test_what_a_learner_has_deleted_comes_back_at_the_next_start(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    (tmp_path / "notebooks" / "00.ipynb").unlink()
+    seat.hand_out(tmp_path, course)
+    assert (tmp_path / "notebooks" / "00.ipynb").read_text() == "first"
+
+
+def test_whatever_stands_in_the_place_of_a_notebook_the_server_starts(course, tmp_path):
+    (tmp_path / "notebooks" / "00.ipynb").mkdir(parents=True)
+    (tmp_path / "notebooks" / "solutions").write_text("a file")
+    (tmp_path / "s02_tool_use").write_text("mine")
+    (tmp_path / seat.RECORD).mkdir()
+    seat.hand_out(tmp_path, course)
+    assert (tmp_path / "notebooks" / "solutions").read_text() == "a file"
+
+
+@pytest.mark.parametrize("record", ["", "7", "[]", '{"00.ipynb": 1}', "\0"])
+def test_without_a_record_that_can_be_read_nothing_is_overwritten(record, course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    (tmp_path / "notebooks" / "00.ipynb").write_text("mine")
+    (tmp_path / seat.RECORD).write_text(record)
+    (course / "00.ipynb").write_text("second")
+    seat.hand_out(tmp_path, course)
+    assert (tmp_path / "notebooks" / "00.ipynb").read_text() == "mine"
+
+
+# ---- Jupyter's settings
+
+
+@pytest.mark.parametrize("on_a_hub", [False, True])
+def test_on_a_hub_the_folder_of_the_course_is_not_what_learners_open(on_a_hub, monkeypatch):
+    from traitlets.config import Config
+
+    monkeypatch.delenv("JUPYTERHUB_SERVICE_PREFIX", raising=False)
+    if on_a_hub:
+        monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/seat01/")
+    monkeypatch.setattr(sys, "argv", ["jupyterlab"])
+    config = Config()
+    file = setup.ROOT / "s02_tool_use" / "lab" / "start" / "jupyter_server_config.py"
+    runpy.run_path(str(file), {"get_config": lambda: config})
+    assert ("root_dir" in config.ServerApp) is not on_a_hub
+    assert config.KernelManager.transport_encryption == "auto"
+
+
+def test_a_learner_without_bubblewrap_is_told_apart_in_what_the_teacher_reads(tmp_path, capsys):
+    here = {"ip": "127.0.0.1", "port": 8000, "names": ["seat01"], "shared": False}
+    hub.tell(tmp_path, here)
+    plain = capsys.readouterr().out
+    assert "http://127.0.0.1:8000" in plain
+    assert "Every learner can read" not in plain
+    assert "TLS" not in plain
+    hub.tell(tmp_path, {**here, "ip": "0.0.0.0", "shared": True})
+    said = capsys.readouterr().out
+    assert "without TLS: others there could read passwords" in said
+    assert "Every learner can read what you can read" in said
+    assert "0.0.0.0" not in said
