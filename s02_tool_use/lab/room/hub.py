@@ -6,6 +6,7 @@ and more than one machine. notebooks/HUB.md says where those are to be had.
 """
 
 import argparse
+import contextlib
 import hashlib
 import hmac
 import json
@@ -24,15 +25,16 @@ from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 from ...bash import sandbox
-from ..start import setup
+from ..start import reset, setup
 
 NEEDS = Path(__file__).parent / "needs"
 CONFIG = Path(__file__).with_name("jupyterhub_config.py")
 FOLDER = setup.ROOT / ".hub"
 HOMES = "homes"  # in that folder: homes/seat01/notebooks/...
 HERE = "S02_HUB"  # the environment variable that tells the configuration what follows from the arguments
+GIVEN = "notebooks"  # in that folder: what is handed out
 # What a seat sees of the course, read-only. Not its .env, in which there may be a key.
-SHOWN = ("s02_tool_use", "notebooks", "README.md", ".env.example", *(file.name for file in setup.FILES))
+SHOWN = ("s02_tool_use", "README.md", ".env.example", *(file.name for file in setup.FILES))
 MOST = 99
 # Users of this system without an account: in the range that systemd leaves unused, https://systemd.io/UIDS-GIDS/
 FIRST_UID = 60600
@@ -48,6 +50,7 @@ def main(argv: Sequence[str]) -> int | str:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--ip", default="127.0.0.1", help="where it listens; 0.0.0.0 for everybody in this network")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where it is installed and keeps the homes")
+    parser.add_argument("--notebooks", type=Path, metavar="DIR", help="hand these out, in place of those of the course")
     parser.add_argument("--new-password", metavar="SEAT", action="append", default=[], help="for one who forgot it")
     parser.add_argument("--shared-user", action="store_true", help="without bubblewrap: learners can read all of yours")
     given = parser.parse_args(argv)
@@ -69,6 +72,7 @@ def main(argv: Sequence[str]) -> int | str:
     try:
         lock = alone(folder, given.ip, given.port)
         install(folder)
+        gather(folder, given.notebooks)
         for name in names:
             make_home(folder, name)
         if not given.shared_user:
@@ -203,6 +207,23 @@ def make_home(folder: Path, name: str) -> None:
         os.chown(home, uid_of(name), uid_of(name))
 
 
+def gather(folder: Path, own: Path | None) -> None:
+    """Put what is handed out in one place: the notebooks as they were shipped, not as the teacher worked in them."""
+    given, course = folder / GIVEN, setup.ROOT / "notebooks"
+    if own and not list(own.glob("*.ipynb")):
+        raise setup.SetupError(f"--notebooks {own}: there is no notebook in this folder.")
+    shutil.rmtree(given, ignore_errors=True)
+    shutil.copytree(own or course, given, ignore=shutil.ignore_patterns(".*"))
+    if own:
+        return
+    with contextlib.suppress(reset.CannotReset):  # a copy that was never started: it is as it was shipped
+        source = reset.source_for(course)
+        for path in given.rglob("*.ipynb"):
+            path.unlink()
+        for name in source.names:
+            (given / name).write_bytes(source.read(name))
+
+
 # What a seat sees
 
 
@@ -221,6 +242,7 @@ def confined(folder: Path, name: str) -> list[str]:
     line += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
     line += [word for way in ways for word in ("--dir", way)]
     line += [word for path in shown for word in ("--ro-bind-try", path, path)]
+    line += ["--ro-bind", str(folder / GIVEN), str(setup.ROOT / "notebooks")]
     line += ["--bind", str(folder / HOMES / name), home, "--setenv", "HOME", home, "--chdir", "/", "--cap-drop", "ALL"]
     if os.getuid() == 0:  # as a user of its own, who has no rights; so is what it does outside of its home
         user = uid_of(name)

@@ -25,8 +25,10 @@ class Seats(Authenticator):
 
 def confine(spawner):
     """Called before a server starts: its command line depends on whose it is."""
-    start = [] if given["shared"] else hub.confined(folder, spawner.user.name)
-    spawner.cmd = [*start, sys.executable, "-m", "s02_tool_use.lab.room.seat"]
+    start, notebooks = hub.confined(folder, spawner.user.name), setup.ROOT / "notebooks"
+    if given["shared"]:
+        start, notebooks = [], folder / hub.GIVEN
+    spawner.cmd = [*start, sys.executable, "-m", "s02_tool_use.lab.room.seat", str(notebooks)]
 
 
 c.JupyterHub.bind_url = f"http://{given['ip']}:{given['port']}"

@@ -1,12 +1,15 @@
 """What starts for a learner on the hub, with the learner's rights: copies of the notebooks, then their Jupyter server.
 
-A notebook that a learner has changed is never written again. One that is as it was handed out follows the course.
+    python -m s02_tool_use.lab.room.seat FOLDER [arguments for the server]
+
+A notebook that a learner has changed is never written again. One that is as it was handed out follows the folder.
 """
 
 import contextlib
 import hashlib
 import json
 import runpy
+import sys
 from pathlib import Path
 
 from ..start import fast_imports, setup  # noqa: F401  (the slow import is kept out)
@@ -14,8 +17,8 @@ from ..start import fast_imports, setup  # noqa: F401  (the slow import is kept 
 RECORD = ".handed-out.json"  # what was handed out: name -> its hash
 
 
-def hand_out(home: Path, notebooks: Path = setup.ROOT / "notebooks") -> None:
-    """Copy what is in notebooks/ where the home does not have it, or has what was handed out before."""
+def hand_out(home: Path, notebooks: Path) -> None:
+    """Copy what is in `notebooks` where the home does not have it, or has what was handed out before."""
     record = home / RECORD
     try:
         given = dict(json.loads(record.read_text("utf-8")))
@@ -41,5 +44,5 @@ def digest(data: bytes) -> str:
 
 
 if __name__ == "__main__":
-    hand_out(Path.home())
+    hand_out(Path.home(), Path(sys.argv.pop(1)))
     runpy.run_module("jupyterhub.singleuser", run_name="__main__", alter_sys=True)

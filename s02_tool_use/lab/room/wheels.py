@@ -18,12 +18,12 @@ from ..start import setup
 # What the set-up asks for beside the pins: uv or pip installs, setuptools builds the course's own entry.
 TOOLS = ["pip", "uv", "setuptools>=77"]
 GLIBC = [f"manylinux_2_{minor}" for minor in range(5, 29)] + ["manylinux1", "manylinux2010", "manylinux2014"]  # 2018
+# Macs with an Intel processor are left out: argon2-cffi-bindings has no wheels for them any more.
 # name -> (what markers ask: os_name, sys_platform, platform_system; the tags of wheels that run there)
 PLATFORMS = {
     "linux-x86_64": (("posix", "linux", "Linux"), [f"{tag}_x86_64" for tag in GLIBC]),
     "linux-aarch64": (("posix", "linux", "Linux"), [f"{tag}_aarch64" for tag in GLIBC]),
     "macos-arm64": (("posix", "darwin", "Darwin"), ["macosx_13_0_arm64"]),
-    "macos-x86_64": (("posix", "darwin", "Darwin"), ["macosx_13_0_x86_64"]),
     "windows-x86_64": (("nt", "win32", "Windows"), ["win_amd64"]),
 }
 PATCHES = (0, 99)  # a pin may depend on the last number of Python's version, which nobody knows here

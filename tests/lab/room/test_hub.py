@@ -6,6 +6,7 @@ import socket
 import sys
 
 import pytest
+from clone import copy_course
 
 from s02_tool_use.lab.room import hub, seat
 from s02_tool_use.lab.start import setup
@@ -153,14 +154,14 @@ def test_an_install_that_fails_is_a_sentence(said, told, tmp_path, monkeypatch):
 
 def mounted(line):
     """The folders and files of this machine that a command line of bubblewrap shows."""
-    return [line[at + 1] for at, word in enumerate(line) if word in ("--bind", "--ro-bind-try")]
+    return [line[at + 1] for at, word in enumerate(line) if word in ("--bind", "--ro-bind", "--ro-bind-try")]
 
 
 @needs_posix
 def test_a_seat_sees_its_own_home_and_nothing_else_of_the_hub(tmp_path):
     shown = mounted(hub.confined(tmp_path / "hub", "seat01"))
     of_the_hub = [path for path in shown if path.startswith(str(tmp_path))]
-    assert of_the_hub == [str(tmp_path / "hub" / "env"), str(tmp_path / "hub" / "homes" / "seat01")]
+    assert of_the_hub == [str(tmp_path / "hub" / name) for name in ("env", "notebooks", "homes/seat01")]
 
 
 @needs_posix
@@ -171,6 +172,35 @@ def test_a_seat_sees_the_course_without_its_env_file(tmp_path):
 
 
 # ---- what is handed out
+
+
+def test_what_is_handed_out_is_as_it_was_shipped_and_not_as_the_teacher_worked_in_it(tmp_path, monkeypatch):
+    root = copy_course(tmp_path / "course")
+    page = root / "notebooks" / "00_start_here.ipynb"
+    shipped = page.read_bytes()
+    monkeypatch.setattr(setup, "ROOT", root)
+    monkeypatch.setattr(hub.reset, "ROOT", root)
+    hub.reset.keep_copy()
+    page.write_text("solved")
+    page.with_name("00_start_here.mine.ipynb").write_text("mine")
+    (root / "notebooks" / ".progress").write_text("mine")
+    (tmp_path / "hub").mkdir()
+    for _ in range(2):
+        hub.gather(tmp_path / "hub", None)
+        given = tmp_path / "hub" / "notebooks"
+        assert (given / page.name).read_bytes() == shipped
+        assert (given / "solutions" / "01_hardcoded_bash.ipynb").is_file()
+        there = {path.name for path in (root / "notebooks").iterdir() if not path.name.startswith(".")}
+        assert {path.name for path in given.iterdir()} == there - {"00_start_here.mine.ipynb"}
+
+
+def test_a_teacher_hands_out_notebooks_of_another_folder_as_they_are(tmp_path):
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(setup.SetupError, match="there is no notebook in this folder"):
+        hub.gather(tmp_path, tmp_path / "mine")
+    (tmp_path / "mine" / "00_mine.ipynb").write_text("mine")
+    hub.gather(tmp_path, tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "notebooks").iterdir()] == ["00_mine.ipynb"]
 
 
 @pytest.fixture
