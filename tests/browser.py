@@ -262,10 +262,10 @@ class Browser:
     def tab_to(self, label, most=100):
         """Press Tab until the focus is on the control with this label, as somebody without a mouse would."""
         for _ in range(most):
-            if self.run(_LABEL) == label:
+            if self.run(LABEL) == label:
                 return
             self.press("Tab")
-        raise AssertionError(f"Tab never came to {label!r}; it is now on {self.run(_LABEL)!r}")
+        raise AssertionError(f"Tab never came to {label!r}; it is now on {self.run(LABEL)!r}")
 
     def resize(self, width, height, zoom=1):
         """Give the page another size, in the pixels of a screen; zoom=1.5 is what Ctrl-Plus makes of 150 %."""
@@ -382,9 +382,9 @@ class Browser:
 
 
 # What the control with the focus is called: what stands on it, or beside it.
-_LABEL = """
+LABEL = """
 const e = document.activeElement, box = e.closest('.jupyter-widgets');
-if (e.tagName === 'BUTTON') return e.innerText.trim();
+if (e.matches('a, button, summary, div[tabindex]')) return e.innerText.trim();
 if (e.type === 'checkbox') return e.closest('label').innerText.trim();
 return (box?.querySelector('label')?.innerText || e.placeholder || '').trim()
 """

@@ -7,7 +7,7 @@ import os
 import sys
 
 import pytest
-from browser import NAMES, Browser, Lab, find_chromium, notebook_of
+from browser import LABEL, NAMES, Browser, Lab, find_chromium, notebook_of, wait_for
 from clients import install
 
 pytestmark = [
@@ -82,6 +82,23 @@ chat.session.send("And again?")
 chat""",
 }
 
+# Widgets to work with.
+WORKED = {
+    "setup": """\
+from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, fresh_workspace, show_messages
+
+fresh_workspace()
+user = [{"role": "user", "content": "How many Python files are here?"}]
+tell, wait = ([{"type": "tool_use", "name": "bash", "input": {"command": c}}] for c in ("echo told", "sleep 60"))
+long = "\\n".join(f"Line {n} of the answer." for n in range(60))""",
+    "chat": "Chat(*connect(script=[tell, long, wait, 'Never mind.']))",
+    "stepper": "Stepper(*connect(), user)",
+    "toolbench": "ToolBench()",
+    "pathlab": "PathLab()",
+    "historylab": "HistoryLab()",
+    "drawn": 'show_messages([{"role": "user", "content": "A line.\\n" * 30}])',
+}
+
 
 @pytest.fixture(scope="module")
 def axe():
@@ -94,7 +111,8 @@ def axe():
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
-    (folder / "drawn.ipynb").write_text(notebook_of(DRAWN), encoding="utf-8")
+    for name, cells in (("drawn", DRAWN), ("worked", WORKED)):
+        (folder / f"{name}.ipynb").write_text(notebook_of(cells), encoding="utf-8")
     with Lab(folder) as lab:
         yield lab
 
@@ -107,6 +125,17 @@ def drawn(lab):
         assert browser.run_all() == []
         browser.wait_for_output("chat", "The agent wants to run bash")
         browser.in_cell("", OUTPUTS + "for (const part of folds) part.open = true")
+        yield browser
+        assert browser.errors == []
+
+
+@pytest.fixture(scope="module")
+def worked(lab):
+    """The notebook of widgets, run. Only keys are pressed in it."""
+    with Browser() as browser:
+        browser.open(lab, "worked.ipynb")
+        assert browser.run_all() == []
+        wait_for("the regions", lambda: browser.run("return document.querySelectorAll('.s02-voice div').length") == 10)
         yield browser
         assert browser.errors == []
 
@@ -277,3 +306,270 @@ def test_every_fold_has_a_name(drawn):
     names = drawn.in_cell("", OUTPUTS + "return folds.map(part => part.querySelector('summary')?.innerText.trim())")
     assert len(names) > 5
     assert all(names)
+
+
+# The live regions and toggle buttons of a cell's panel.
+REGIONS = """
+const cells = panel.content.widgets.find(c => c.model.id === cell).node;
+const [status, alarm] = cells.querySelectorAll('.s02-voice > div');
+const kept = window.kept ??= {};
+"""
+
+
+def test_a_live_region_is_the_same_node_whatever_it_says(worked):
+    say = REGIONS + "return [status.textContent, status.role, status.ariaLive, alarm.role, status === kept[cell]]"
+    worked.in_cell("stepper", REGIONS + "kept[cell] = status")
+    go(worked, "stepper")
+    tab_to(worked, "Forward ▶")
+    for step, title in enumerate(("request built", "normalised", "sent"), 1):
+        worked.press("Enter")
+        wait_for(title, lambda start=f"Step {step}, {title}: ": worked.in_cell("stepper", say)[0].startswith(start))
+        assert worked.in_cell("stepper", say)[1:] == ["status", "polite", "alert", True]
+
+
+def test_an_error_is_said_in_a_region_that_stays_and_is_over_with_the_next_thing(worked):
+    def warning():
+        return worked.in_cell("toolbench", REGIONS + "return [alarm.textContent.split(':')[0], alarm === kept[cell]]")
+
+    worked.in_cell("toolbench", REGIONS + "kept[cell] = alarm")
+    go(worked, "toolbench")
+    tab_to(worked, "JSON")
+    worked.press("Space")
+    for text, warned in (("{", "This is not JSON"), ("{}", "")) * 2:
+        tab_to(worked, "input", back=warned and worked.run(LABEL) == "Run")
+        worked.press("Control+A")
+        worked.type(text)
+        tab_to(worked, "Run")
+        worked.press("Enter")
+        wait_for(warned or "silence", lambda warned=warned: warning() == [warned, True])
+
+
+PRESSED = """
+const buttons = panel.content.widgets.find(c => c.model.id === cell).node.querySelectorAll('.widget-toggle-button');
+const group = button => button.closest('[role=group]').ariaLabel;
+return [...buttons].map(button => [button.innerText, button.ariaPressed, group(button)])
+"""
+
+
+def test_a_toggle_button_says_whether_it_is_pressed_and_what_it_belongs_to(worked):
+    def pressed():
+        return {text: (state, group) for text, state, group in worked.in_cell("pathlab", PRESSED)}
+
+    assert pressed() == {"path": ("true", "It is a"), "pattern": ("false", "It is a")}
+    go(worked, "pathlab")
+    tab_to(worked, "pattern")
+    worked.press("Space")
+    wait_for("the other button", lambda: pressed()["pattern"][0] == "true")
+    assert pressed()["path"][0] == "false"
+    worked.press("Shift+Tab", "Space")
+    wait_for("the first button", lambda: pressed()["path"][0] == "true")
+
+
+# ---- by keyboard alone: where the focus is, it has a frame; it is never lost; the order is as seen
+
+# What has the focus: whether it stands in the output of `cell`, whether it has a frame, and its box, wherever the page
+# and the boxes in the panel are scrolled to.
+STOP = """
+const focus = document.activeElement, box = focus.getBoundingClientRect(), look = getComputedStyle(focus);
+const output = panel.content.widgets.find(c => c.model.id === cell)?.node.querySelector('.jp-OutputArea');
+const inside = !!output?.contains(focus), from = inside ? output.getBoundingClientRect().top : 0;
+let moved = 0;
+for (let e = focus; inside && e !== output; e = e.parentElement) moved += e.parentElement.scrollTop;
+const top = box.top - from + moved;
+return [inside, parseFloat(look.outlineWidth) >= 1 && look.outlineStyle !== 'none',
+        [box.left, top, box.right, top + box.height]]
+"""
+AT = """
+const at = panel.content.activeCellIndex;
+return [at, panel.content.widgets.findIndex(c => c.model.id === cell),
+        document.activeElement === panel.content.widgets[at].node]
+"""
+
+
+def go(browser, cell):
+    """Out of where the focus is, and to a cell, in JupyterLab's command mode."""
+    for _ in range(200):
+        at, to, is_free = browser.in_cell(cell, AT)
+        if at == to and is_free:
+            return
+        if is_free:
+            browser.press("ArrowDown" if to > at else "ArrowUp")
+        else:
+            browser.press("Escape", "ArrowUp")
+            if browser.in_cell(cell, AT)[0] == at:  # the arrow keys belong to what has the focus
+                browser.press("Shift+Tab")
+    raise AssertionError(f"the keys never came to {cell}")
+
+
+def tab_to(browser, label, back=False):
+    """Press Tab until the focus is on the control with this label. On the way it can be seen where the focus is."""
+    for _ in range(60):
+        if browser.run(LABEL) == label:
+            return
+        browser.press("Shift+Tab" if back else "Tab")
+        cell = browser.in_cell("", "return panel.content.activeCell.model.id")
+        inside, has_frame, _ = browser.in_cell(cell, STOP)
+        assert has_frame or not inside, f"no frame around {browser.run(LABEL)!r}"
+    raise AssertionError(f"Tab never came to {label!r}; it is now on {browser.run(LABEL)!r}")
+
+
+def in_order(browser, cell):
+    """The labels of all stops in a panel. Each stands below the one before it, or at its right."""
+    go(browser, cell)
+    labels, last = [], None
+    for _ in range(80):
+        browser.press("Tab")
+        inside, has_frame, box = browser.in_cell(cell, STOP)
+        if inside:
+            label = browser.run(LABEL)
+            assert has_frame, label
+            if last:
+                assert box[1] >= last[3] - 4 or box[0] >= last[2] - 4, f"{label} after {labels[-1]}"
+            labels, last = [*labels, label], box
+        elif labels:
+            return labels
+    raise AssertionError(f"Tab never left {cell}: {labels}")
+
+
+def keeps_focus(browser, cell):
+    """The focus is still in the panel: what had it was neither taken away nor switched off."""
+    assert browser.in_cell(cell, STOP)[0], f"the focus is lost, it is on {browser.run(LABEL)!r}"
+
+
+def test_a_chat_by_keyboard(worked):
+    def says(text):
+        worked.wait_for_output("chat", text)
+        keeps_focus(worked, "chat")
+
+    assert in_order(worked, "chat") == ["You", "Send", "Stop", "New conversation", "Export"]
+    go(worked, "chat")
+    tab_to(worked, "You")
+    worked.type("Say it.")
+    worked.press("Tab", "Enter")  # Send
+    says("The agent wants to run bash")
+    tab_to(worked, "Allow", back=True)
+    worked.press("Enter")
+    says("Line 59 of the answer.")
+    assert worked.run(LABEL) == "You"
+    in_order(worked, "chat")
+    go(worked, "chat")
+    tab_to(worked, "end of the conversation")
+    scrolled = (
+        "return [...document.querySelectorAll('.s02-panel *')].find(e => e.scrollHeight > 600 && e.clientHeight < 600)"
+    )
+    end = worked.run(scrolled + ".scrollTop")
+    worked.press("Home")
+    wait_for("the beginning", lambda: worked.run(scrolled + ".scrollTop") < end - 100)
+    keeps_focus(worked, "chat")
+    tab_to(worked, "You")
+    worked.type("Wait.")
+    worked.press("Enter")
+    says("sleep 60")
+    tab_to(worked, "Always in this session", back=True)
+    worked.press("Space")
+    wait_for("the question to go", lambda: "wants to run" not in worked.output("chat").split("You")[0])
+    keeps_focus(worked, "chat")
+    tab_to(worked, "Stop")
+    worked.press("Space")
+    says("Stopped.")
+    assert worked.run(LABEL) == "Stop"
+    tab_to(worked, "Export")
+    worked.press("Enter")
+    says("Download conversation.json")
+    tab_to(worked, "Download conversation.json")
+    tab_to(worked, "New conversation", back=True)
+    worked.press("Enter")
+    wait_for("an empty chat", lambda: "Wait." not in worked.output("chat"))
+    keeps_focus(worked, "chat")
+
+
+def test_a_stepper_by_keyboard(worked):
+    def press(label, key, text, back=False):
+        tab_to(worked, label, back)
+        worked.press(key)
+        worked.wait_for_output("stepper", text)
+        keeps_focus(worked, "stepper")
+
+    go(worked, "stepper")
+    press("Forward ▶", "Space", "Step ")
+    press("One turn ▶", "Enter", "step 7 ")
+    press("Play ▶", "Space", "Pause ❚❚")
+    press("Pause ❚❚", "Space", "Play ▶")
+    press("To the end ▶▶", "Enter", "step 12 ", back=True)
+    press("◀ Back", "Enter", "step 11 ", back=True)
+    press("More ▾", "Enter", "Less ▴")
+    press("what changed", "Enter", "as before")
+    press("on the wire", "Space", "end_turn")
+    press("messages", "Space", "end_turn", back=True)
+    in_order(worked, "stepper")
+    go(worked, "stepper")
+    tab_to(worked, "Step")
+    worked.press("ArrowUp")
+    worked.wait_for_output("stepper", "step 10 ")
+    worked.press("ArrowDown")
+    worked.wait_for_output("stepper", "step 11 ")
+    assert worked.run(LABEL) == "Step"
+    tab_to(worked, "Edit")
+    worked.press("Control+A")
+    worked.type('[{"type": "text", "text": "None at all."}]')
+    press("Use this instead", "Enter", "None at all.")
+    press("Fork here", "Enter", "Run", back=True)
+
+
+def test_a_toolbench_by_keyboard(worked):
+    go(worked, "toolbench")
+    tab_to(worked, "Tool")
+    worked.press("ArrowDown")
+    worked.wait_for_output("toolbench", "Read a text file")
+    assert worked.run(LABEL) == "Tool"
+    tab_to(worked, "form")
+    worked.press("Enter")
+    in_order(worked, "toolbench")
+    go(worked, "toolbench")
+    tab_to(worked, "path *")
+    worked.type("README.md")
+    tab_to(worked, "Run")
+    worked.press("Enter")
+    worked.wait_for_output("toolbench", "# Tea shop")
+    keeps_focus(worked, "toolbench")
+
+
+def test_a_pathlab_by_keyboard(worked):
+    in_order(worked, "pathlab")
+    go(worked, "pathlab")
+    tab_to(worked, "Text")
+    worked.press("Control+A")
+    worked.type("../work-evil/loot.txt")
+    worked.wait_for_output("pathlab", "2 of 6 versions let it out")
+    tab_to(worked, "Examples")
+    worked.press("ArrowDown", "ArrowDown")
+    wait_for("another path", lambda: "workspace: BASE/work/../work-evil" not in worked.output("pathlab"))
+    assert worked.run(LABEL) == "Examples"
+    tab_to(worked, "links in the workspace")
+    worked.press("Space")
+    keeps_focus(worked, "pathlab")
+
+
+def test_a_historylab_by_keyboard(worked):
+    in_order(worked, "historylab")
+    go(worked, "historylab")
+    tab_to(worked, "History")
+    before = worked.output("historylab")
+    worked.press("ArrowDown")
+    wait_for("another history", lambda: worked.output("historylab") != before)
+    assert worked.run(LABEL) == "History"
+    tab_to(worked, "Messages")
+    worked.press("Control+A")
+    worked.type("nonsense")
+    worked.press("Tab")
+    worked.wait_for_output("historylab", "This is neither JSON nor a Python list")
+    keeps_focus(worked, "historylab")
+
+
+def test_a_fold_in_what_is_drawn_by_keyboard(worked):
+    go(worked, "drawn")
+    tab_to(worked, "A line. ... 31 lines")
+    assert worked.in_cell("drawn", STOP)[:2] == [True, True]
+    for is_open in (True, False):
+        worked.press("Enter")
+        assert worked.run("return document.activeElement.parentElement.open") == is_open

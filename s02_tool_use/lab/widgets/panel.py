@@ -30,8 +30,8 @@ STYLE = """<style>
 .s02-panel .widget-dropdown { width: auto; max-width: calc(100% - 4px) }
 .s02-panel .widget-dropdown > select {
   width: auto; flex: 0 1 auto; max-width: 100%; appearance: auto; background-image: none }
-.s02-panel :focus-visible { outline: 2px solid currentColor !important; outline-offset: -2px }
-.s02-panel input[type=checkbox]:focus-visible { outline-offset: 1px }
+.s02-panel.s02-panel.s02-panel :focus-visible { outline: 2px solid currentColor !important; outline-offset: -2px }
+.s02-panel.s02-panel.s02-panel input[type=checkbox]:focus-visible { outline-offset: 1px }
 .s02-panel ::placeholder { color: color-mix(in srgb, currentColor 75%, transparent) }
 .s02-panel .s02-off { opacity: .7 }
 </style>"""

@@ -227,7 +227,8 @@ class Stepper(Panel):
             self._drawing = False
         self.picture.draw(_picture(run))
         self.says.draw(_says(run))
-        self.voice.said = page.printable(f"Step {run.at}, {stage.title}: {stage.says}")
+        if not self.busy:  # on the way to the end only the last step is read aloud
+            self.voice.said = page.printable(f"Step {run.at}, {stage.title}: {stage.says}")
         before = run.stages[run.at - 1].messages if run.at else stage.messages[:-1]
         self.newest.draw(show_newest(stage.messages, before, _block(stage)))
         self.shown.draw(self._view(stage))

@@ -1,7 +1,8 @@
-"""What a screen reader hears of a panel: two lines that stay in the page, and the state of its toggle buttons.
+"""What a screen reader hears of a panel: two lines that stay in the page, and the state of its buttons.
 
-ipywidgets sets no aria attributes, and replaces what stands in an HTML widget. A live region that is replaced is not
-read aloud. Nothing here can be seen; without this module's JavaScript a panel looks and works the same.
+ipywidgets sets no aria attributes, and replaces what stands in an HTML widget: a live region that is replaced is not
+read aloud. In a list JupyterLab takes the arrow keys and letters for itself, unless told not to. Nothing here can be
+seen; without the JavaScript a panel looks the same, and works with a mouse.
 """
 
 import anywidget
@@ -25,6 +26,7 @@ function render({ model, el }) {
       for (const button of group.querySelectorAll("button"))
         button.setAttribute("aria-pressed", button.classList.contains("mod-active"));
     }
+    for (const list of panel.querySelectorAll("select")) list.setAttribute("data-lm-suppress-shortcuts", "true");
     for (const button of panel.querySelectorAll("button")) {
       if (button.classList.contains("s02-off")) button.setAttribute("aria-disabled", "true");
       else button.removeAttribute("aria-disabled");
