@@ -198,3 +198,15 @@ def test_every_check_of_the_solutions_is_green():
         for name in last_of_each({name: "".join(cell["source"]) for name, cell in checks.items()}):
             text = "".join(checks[name]["outputs"][0]["data"]["text/plain"])
             assert ": all " in text.splitlines()[0], f"{path.name}, {name}:\n{text}"
+
+
+def test_what_one_notebook_solved_is_seen_in_00_and_by_who_comes_back(tmp_path, monkeypatch):
+    """As readers have it: with a file beside the notebooks, which tests do not touch."""
+    monkeypatch.setenv("S02_OFFLINE", "1")
+    monkeypatch.delenv("PYTEST_VERSION")
+    solution = next(cell.source for cell in read(SOLUTIONS[2]).cells if cell.id == "ex4-solution")
+    show = next(cell.source for cell in read(NOTEBOOKS[0]).cells if cell.id == "far-progress")
+    assert late(tmp_path, START, solution, "check.names(my_glob)")[2].startswith("names: all 5 right")
+    shown = late(tmp_path, show)[0]
+    assert "03  1 of 4  ○ write  ○ read  ○ edit  ✓ names\n" in shown
+    assert shown.endswith("1 of 43 exercises done")
