@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "wheels": "a folder from which a first start works without a network",
+    "check": "whether this machine is ready, as a code that a learner can read out; and what a code means",
     "hub": "JupyterHub for thirty learners on one machine",
     "key": "one real key for the room: seats in its place, each with a budget of tokens",
     "board": "who has solved what and who is stuck, as a page in the browser",

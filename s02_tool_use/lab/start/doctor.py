@@ -52,6 +52,12 @@ def main(argv: Sequence[str] = ()) -> int:
 
 def findings() -> Findings:
     """What is found, thing by thing, with no key and no home folder in it."""
+    for _, mark, sentence in looked_at():
+        yield mark, sentence
+
+
+def looked_at() -> Iterator[tuple[str, str, str]]:
+    """The findings, each after the name of its check."""
     stands = setup.has_everything()
     # Kept without connect(): the packages that it needs may not be there.
     keep(texts=secrets([*os.environ.items(), *lines(_read(setup.ROOT / ".env")), *lines(_read(Path(".env")))]))
@@ -62,7 +68,7 @@ def findings() -> Findings:
         except Exception as error:  # a check that fails is a finding as well
             found = [(WRONG, f"the check of {check.__name__} failed: {type(error).__name__}: {error}")]
         for mark, sentence in found:
-            yield mark, cut(sentence).replace(str(Path.home()), "~")
+            yield check.__name__, mark, cut(sentence).replace(str(Path.home()), "~")
 
 
 def _read(path):
@@ -188,7 +194,8 @@ def text() -> Findings:
 
 
 def folders() -> Findings:
-    for folder in (setup.ROOT, setup.ROOT / "notebooks", Path(tempfile.gettempdir())):
+    here = Path.home() if "JUPYTERHUB_SERVICE_PREFIX" in os.environ else setup.ROOT  # on a hub learners write at home
+    for folder in (here, here / "notebooks", Path(tempfile.gettempdir())):
         try:
             with tempfile.TemporaryFile(dir=folder):
                 free = shutil.disk_usage(folder).free
