@@ -143,11 +143,11 @@ def end(process, signal_number=signal.SIGTERM):
 
 
 class Browser:
-    """One page in a headless Chromium. `errors` collects what the page's console complains about."""
+    """One page in a headless Chromium. `errors` and `warnings` collect what the page's console complains about."""
 
     def __init__(self, size=SIZE):
         self.profile, self.size = tempfile.mkdtemp(prefix="chromium-"), size
-        self.errors, self._number = [], 0
+        self.errors, self.warnings, self._number = [], [], 0
 
     def __enter__(self):
         command = [find_chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -216,10 +216,11 @@ class Browser:
         if event.get("method") == "Runtime.exceptionThrown":
             detail = data["exceptionDetails"]
             self.errors.append(detail.get("exception", {}).get("description") or detail["text"])
-        if event.get("method") == "Log.entryAdded" and data["entry"]["level"] == "error":
-            self.errors.append(f"{data['entry']['text']} {data['entry'].get('url', '')}")
-        if event.get("method") == "Runtime.consoleAPICalled" and data["type"] == "error":
-            self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in data["args"]))
+        kinds = {"error": self.errors, "warning": self.warnings}
+        if event.get("method") == "Log.entryAdded" and (kept := kinds.get(data["entry"]["level"])) is not None:
+            kept.append(f"{data['entry']['text']} {data['entry'].get('url', '')}")
+        if event.get("method") == "Runtime.consoleAPICalled" and (kept := kinds.get(data["type"])) is not None:
+            kept.append(" ".join(str(a.get("value", a.get("description"))) for a in data["args"]))
 
     def run(self, script, **values):
         """Evaluate JavaScript, which may await and return, with `values` as constants. Returns its value."""

@@ -4,7 +4,6 @@ Pictures of what was seen go to screenshots/, which git ignores: look at them.
 """
 
 import base64
-import contextlib
 import json
 import re
 import shutil
@@ -52,25 +51,6 @@ faults = Chat(*connect(script=[{"status": 529, "message": "Overloaded"}, "Better
 faults""",
     "busy": "1 + 1",
 }
-# Another one, with long conversations. Each answer has more lines than a turn of the last would have shown of itself.
-TURNS = (1, 8, 100)
-SIZES = ((1280, 800), (1024, 768))
-TALKS = {
-    "setup": """\
-from s02_tool_use.lab import Chat, connect, fresh_workspace
-
-fresh_workspace()
-said = "\\n".join(f"Line {n} of the answer." for n in range(12))
-
-def talk(turns):
-    call = {"type": "tool_use", "name": "glob", "input": {"pattern": "**/*.py"}}
-    script = [step for n in range(turns) for step in ([call], f"{said}\\nThat was answer {n + 1}.")]
-    chat = Chat(*connect(script=script))
-    for n in range(turns):
-        chat.session.run(f"Question {n + 1}?")
-    return chat""",
-} | {f"talk-{turns}": f"talk({turns})" for turns in TURNS}
-
 STUCK = {
     "told": "import os\n\nos.path.basename(os.environ['JPY_SESSION_NAME'])",
     "try": "from s02_tool_use.lab import check\n\ncheck.names(lambda pattern: 'wrong')",
@@ -83,7 +63,7 @@ STUCK = {
 def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab") / "notebooks"
     shutil.copytree(ROOT / "notebooks", folder, ignore=shutil.ignore_patterns(".*", "solutions"))
-    for name, cells in (("widgets", CELLS), ("talks", TALKS), ("stuck", STUCK)):
+    for name, cells in (("widgets", CELLS), ("stuck", STUCK)):
         (folder / f"{name}.ipynb").write_text(notebook_of(cells), encoding="utf-8")
     with Lab(folder) as lab:
         yield lab
@@ -108,7 +88,7 @@ def widgets(lab, browser):
 def no_error_in_the_console(request):
     """What the page complains about fails the test in which it did."""
     yield
-    for name in ("talks", "widgets", "browser"):
+    for name in ("widgets", "browser"):
         if name in request.fixturenames:
             page = request.getfixturevalue(name)
             page.run("return 1")  # events that are under way come in before the answer
@@ -314,92 +294,6 @@ const boxes = [...document.querySelectorAll('.jp-OutputArea, .jp-OutputArea *')]
 return boxes.filter(box => ['auto', 'scroll'].includes(getComputedStyle(box).overflowX)
                            && box.clientWidth && box.scrollWidth > box.clientWidth).map(box => box.className)
 """
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_no_widget_scrolls_sideways(size, widgets):
-    with sized(widgets, size):
-        assert widgets.run(SCROLL_BAR) > 0, "the browser shows scroll bars"
-        for cell in CELLS:
-            widgets.show_cell(cell)
-            assert (cell, widgets.run(SIDEWAYS)) == (cell, [])
-
-
-@contextlib.contextmanager
-def sized(browser, size, zoom=1):
-    """The page in another size."""
-    browser.resize(*size, zoom)
-    try:
-        yield
-    finally:
-        browser.resize(*browser.size)
-
-
-SCROLL_BAR = """
-const box = document.createElement('div');
-box.style = 'overflow:scroll;width:99px;height:99px;position:absolute';
-document.body.append(box);
-const width = box.offsetWidth - box.clientWidth;
-box.remove();
-return width"""
-
-# The boxes of a cell's output that scroll, and the drawings of which a part lies outside a box that cuts it off.
-SCROLLERS = """
-const output = panel.content.widgets.find(c => c.model.id === cell).node.querySelector('.jp-OutputArea');
-const cuts = box => getComputedStyle(box).overflowY !== 'visible';
-const scrollers = [...output.querySelectorAll('*')].filter(
-  box => cuts(box) && box.clientHeight && box.scrollHeight > box.clientHeight);
-"""
-HIDDEN = """
-const hidden = [];
-for (const drawing of output.querySelectorAll('.widget-html-content > *')) {
-  const part = drawing.getBoundingClientRect();
-  if (!part.height) continue;
-  for (let box = drawing.parentElement; box !== output; box = box.parentElement) {
-    if (box === scrollers[0]) break;
-    const around = box.getBoundingClientRect();
-    const fits = part.top >= around.top - 1 && part.bottom <= around.bottom + 1 && part.right <= around.right + 1;
-    if (cuts(box) && !fits) hidden.push(drawing.innerText.slice(0, 40));
-  }
-}
-return hidden"""
-
-
-@pytest.fixture(scope="module")
-def talks(lab):
-    """The notebook of long conversations, run, in a page of its own."""
-    with Browser() as browser:
-        browser.open(lab, "talks.ipynb")
-        assert browser.run_all() == []
-        yield browser
-
-
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("turns", TURNS)
-def test_a_long_chat_is_one_box_that_scrolls_and_shows_its_end(turns, size, talks):
-    cell = f"talk-{turns}"
-    with sized(talks, size):
-        talks.show_cell(cell)
-        talks.wait_for_output(cell, f"That was answer {turns}.")
-        scrollers = talks.in_cell(cell, SCROLLERS + "return scrollers.map(box => box.scrollTop)")
-        assert scrollers == [0] * (turns > 1), "a reversed column at its end"
-        assert talks.in_cell(cell, SCROLLERS + HIDDEN) == []
-        assert talks.run(SIDEWAYS) == []
-    talks.screenshot(PICTURES / f"{cell}.png")
-
-
-def test_a_long_chat_is_scrolled_by_keyboard(talks):
-    talks.show_cell("talk-8")
-    talks.enter("talk-8")
-    talks.press("Shift+Tab")
-    assert talks.run("return document.activeElement.innerText") == "end of the conversation"
-    talks.press("Home")
-    top = (
-        SCROLLERS + "const [box] = scrollers; return Math.abs(box.scrollHeight - box.clientHeight + box.scrollTop) < 2"
-    )
-    wait_for("the beginning", lambda: talks.in_cell("talk-8", top))
-    talks.press("End")
-    wait_for("the end", lambda: talks.in_cell("talk-8", SCROLLERS + "return Math.abs(scrollers[0].scrollTop) < 2"))
 
 
 def test_a_pressed_button_has_a_mark_and_not_only_another_colour(widgets):

@@ -29,6 +29,7 @@ LIT = {  # what has just happened -> where that is in the picture
     "stop": "end",
     "end": "end",
 }
+MOST_OF_A_TITLE = 45  # characters in the list of steps
 MORE, LESS = "More ▾", "Less ▴"
 PLAY, PAUSE = "Play ▶", "Pause ❚❚"
 
@@ -218,7 +219,7 @@ class Stepper(Panel):
     def _draw(self):
         run, stage, self._drawing = self.run, self.run.stage, True
         try:
-            self.step.options = [(page.printable(f"{at}  {one.title}"), at) for at, one in enumerate(run.stages)]
+            self.step.options = [(_option(at, one), at) for at, one in enumerate(run.stages)]
             self.step.value = run.at
             self.which.options = [(f"{at + 1}: {len(one.stages)} steps", at) for at, one in enumerate(self.runs)]
             self.which.value = self.runs.index(run)
@@ -279,6 +280,12 @@ def _picture(run, caption=False):
     labels = rows.labels_of(stage.messages)
     calls = [Call(labels.get(str(call.get("id")), "?"), str(call.get("name")), _word(done)) for call, done in run.calls]
     return draw_loop(lit, who=_answerer(run), turn=run.turn, calls=calls, ends=ends, colour=colour, caption=caption)
+
+
+def _option(at, stage):
+    """A line of the list of steps: a list cannot break a long name, and would cut it unseen."""
+    line = page.printable(f"{at}  {stage.title}")
+    return line if len(line) <= MOST_OF_A_TITLE else f"{line[:MOST_OF_A_TITLE]} …"
 
 
 def _answerer(run):
