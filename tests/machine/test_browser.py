@@ -23,19 +23,26 @@ NOTEBOOKS = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if pa
 # A notebook with one of each widget. The cells' ids are what the tests go by.
 CELLS = {
     "setup": """\
+from s02_tool_use import run_write
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, fresh_workspace
 
+from s02_tool_use.lab.widgets import stepper as module
+
+module.PLAY_SECONDS = 0.5
 client, model = connect()
 fresh_workspace()""",
     "stepper": """\
 stepper = Stepper(client, model, [{"role": "user", "content": "How many Python files are here?"}])
 stepper""",
-    "projector": """\
-both = [{"type": "tool_use", "name": "glob", "input": {"pattern": "**/*.py"}}]
+    **{
+        f"projector-{files}": """\
+run_write("twenty.txt", "\\n".join(f"Line {number} of the file." for number in range(20)))
+both = [{"type": "tool_use", "name": "read_file", "input": {"path": "twenty.txt"}}]
+both.append({"type": "tool_use", "name": "glob", "input": {"pattern": "**/*.py"}})
 user = [{"role": "user", "content": "What is here?"}]
-both.append({"type": "tool_use", "name": "read_file", "input": {"path": "README.md"}})
-projector = Stepper(*connect(script=[both, "Three Python files, and a README."]), user)
-projector""",
+Stepper(*connect(script=[["I will look.", *both], "A file of twenty lines, and three Python files."]), user)"""
+        for files in ("closed", "open")
+    },
     "pathlab": "PathLab()",
     "historylab": "HistoryLab()",
     "toolbench": "ToolBench()",
@@ -142,53 +149,80 @@ def test_stepper_shows_the_wire(widgets):
     widgets.wait_for_output("stepper", "end_turn")
 
 
-# Where the output of a cell is: [its top and bottom, those of the part of the page that is seen], to the pixel.
-IN_VIEW = """
-const node = panel.content.widgets.find(c => c.model.id === cell).node;
-const box = node.querySelector('.jp-OutputArea .widget-vbox').getBoundingClientRect();
-const around = panel.content.node.querySelector('.jp-WindowedPanel-outer').getBoundingClientRect();
-return [box.top, box.bottom, around.top, around.bottom].map(Math.round)"""
+# What of a Stepper is not seen whole in the part of the page that shows the notebook, which blocks stand open, and how
+# far the notebook is scrolled.
+FACE = """
+const output = panel.content.widgets.find(c => c.model.id === cell).node.querySelector('.jp-OutputArea');
+const page = panel.content.node.querySelector('.jp-WindowedPanel-outer'), around = page.getBoundingClientRect();
+const shown = what => [...output.querySelectorAll(what)].filter(e => e.getClientRects().length);
+const says = shown('.widget-html-content').find(e => /^step \\d+ /.test(e.innerText));
+const picture = shown("svg[role=img]"), buttons = shown("button");
+const face = { picture, buttons, says: [says], open: shown('[style*=border-left]') };
+const hidden = e => {
+  const box = e.getBoundingClientRect(), middle = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  return box.top < around.top || box.bottom > around.bottom || box.left < around.left || box.right > around.right
+    || !output.contains(document.elementFromPoint(...middle));
+};
+const missing = Object.keys(face).filter(name => face[name].some(e => !e || hidden(e)));
+const open = face.open.map(e => e.innerText), scrolled = page.scrollTop;
+return { missing, buttons: face.buttons.length, pictures: face.picture.length, open, scrolled }"""
 TO_OUTPUT = """
-const node = panel.content.widgets.find(c => c.model.id === cell).node;
-node.querySelector('.jp-OutputArea .widget-vbox').scrollIntoView({block: 'start'})"""
+panel.content.widgets.find(c => c.model.id === cell).node.querySelector('.jp-OutputArea').scrollIntoView()"""
+# What each stage of a tool call is called, and what stands open there.
+A_CALL = {
+    "request built": [],
+    "normalised": [],
+    "sent": [],
+    "reply": ["I will look.", "read_file path: twenty.txt", "glob pattern: **/*.py"],
+    "looked up: read_file": ["read_file path: twenty.txt"],
+    "run: read_file": ["Line 0 of the file. ... 20 lines"],
+    "looked up: glob": ["glob pattern: **/*.py"],
+    "run: glob": ["orders.py"],
+    "appended": ["Line 0 of the file. ... 20 lines", "orders.py ... 3 lines"],
+}
 
 
-def test_a_whole_tool_call_fits_a_projector_without_scrolling(widgets):
+@pytest.mark.parametrize("files", ["closed", "open"])
+def test_a_whole_tool_call_fits_a_projector_without_scrolling(widgets, files):
+    cell = f"projector-{files}"
     widgets.theme(True)
     widgets.resize(1280, 800, zoom=1.5)
+    widgets.run(f"jupyterapp.shell.{'collapse' if files == 'closed' else 'expand'}Left()")
     try:
-        widgets.enter("projector")
+        widgets.enter(cell)
         widgets.tab_to("Forward ▶")
-        widgets.in_cell("projector", TO_OUTPUT)
-        wait_for("the scrolling", lambda: widgets.in_cell("projector", IN_VIEW)[0] >= 0)
-        seen = []
-        for title in ("request built", "normalised", "sent", "reply", *2 * ("looked up", "run"), "appended"):
+        widgets.in_cell(cell, TO_OUTPUT)
+        scrolled = widgets.in_cell(cell, FACE)["scrolled"]
+        for step, (title, blocks) in enumerate(A_CALL.items(), 1):
             widgets.press("Enter")
-            widgets.wait_for_output("projector", f"step {len(seen) + 1} ")
-            assert title in widgets.output("projector").partition(f"step {len(seen) + 1} ")[2]
-            top, bottom, first, last = widgets.in_cell("projector", IN_VIEW)
-            assert first <= top, title
-            assert bottom <= last, title
-            widgets.screenshot(PICTURES / f"projector-{len(seen) + 1}.png")
-            seen.append(title)
-        assert widgets.run(SIDEWAYS) == []
+            widgets.wait_for_output(cell, f"step {step} ")
+            count = "return (() => {" + FACE + "})().open.length"
+            wait_for("the blocks", lambda: widgets.in_cell(cell, count) == len(blocks))  # noqa: B023
+            face = widgets.in_cell(cell, FACE)
+            assert title in widgets.output(cell).partition(f"step {step} ")[2]
+            assert (title, face["missing"]) == (title, [])
+            assert (face["buttons"], face["pictures"], face["scrolled"]) == (7, 1, scrolled)
+            for block, seen in zip(blocks, face["open"], strict=True):
+                assert block in " ".join(seen.split())
+            widgets.screenshot(PICTURES / f"{cell}-{step}.png")
     finally:
+        widgets.run("jupyterapp.shell.collapseLeft()")
         widgets.resize(*widgets.size)
         widgets.theme(False)
 
 
 def test_stepper_plays_and_pauses(widgets):
-    widgets.enter("projector")
+    widgets.enter("projector-closed")
     widgets.tab_to("Play ▶")
     widgets.press("Enter")
-    widgets.wait_for_output("projector", "Pause")
-    widgets.wait_for_output("projector", "request built")
+    widgets.wait_for_output("projector-closed", "Pause")
+    widgets.wait_for_output("projector-closed", "step 10 ")
     widgets.press("Enter")
-    widgets.wait_for_output("projector", "Play ▶")
+    widgets.wait_for_output("projector-closed", "Play ▶")
     widgets.tab_to("Play ▶")
     widgets.press("Enter")
-    widgets.wait_for_output("projector", "the loop ends")
-    widgets.wait_for_output("projector", "Play ▶")
+    widgets.wait_for_output("projector-closed", "the loop ends")
+    widgets.wait_for_output("projector-closed", "Play ▶")
 
 
 def test_pathlab_judges_what_is_typed(widgets):

@@ -158,8 +158,8 @@ def looked_at(page, cell):
     return page.in_cell(cell, LOOK)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("zoom", ZOOMS)
+@pytest.mark.parametrize("size", SIZES, ids=["1280x800", "1024x768"])
+@pytest.mark.parametrize("zoom", ZOOMS, ids=["100%", "150%", "200%"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_no_widget_scrolls_sideways_or_hides_a_part_at_any_size(page, sized, size, zoom, dark):
     sized(size, zoom, dark)
