@@ -323,13 +323,6 @@ def test_chat_tells_a_fault_in_one_sentence_and_goes_on(widgets):
         widgets.wait_for_output("faults", "ready")
 
 
-SIDEWAYS = """
-const boxes = [...document.querySelectorAll('.jp-OutputArea, .jp-OutputArea *')];
-return boxes.filter(box => ['auto', 'scroll'].includes(getComputedStyle(box).overflowX)
-                           && box.clientWidth && box.scrollWidth > box.clientWidth).map(box => box.className)
-"""
-
-
 def test_a_pressed_button_has_a_mark_and_not_only_another_colour(widgets):
     marks = (
         "return [...document.querySelectorAll('.widget-toggle-button')].map("
