@@ -229,12 +229,9 @@ def test_a_long_chat_is_scrolled_by_keyboard(page, turns):
 
     before = 0
     for key in ("ArrowUp", "ArrowUp", "Home"):  # upwards is below 0 in a reversed column
-        page.press(key)
-        wait_for(key, lambda: place() < before)  # noqa: B023
+        wait_for(key, lambda: page.press(key) or place() < before)  # noqa: B023
         before = place()
     wait_for("the beginning", lambda: abs(place() - page.in_cell(cell, TOP)[1]) <= 1)
     before = place()
-    page.press("ArrowDown")
-    wait_for("ArrowDown", lambda: place() > before)
-    page.press("End")
-    wait_for("the end", lambda: abs(place()) <= 1)
+    wait_for("ArrowDown", lambda: page.press("ArrowDown") or place() > before)
+    wait_for("the end", lambda: page.press("End") or abs(place()) <= 1)
