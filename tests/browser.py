@@ -309,10 +309,10 @@ class Browser:
 
     def enter(self, cell):
         """Put the focus on the first control in the output of the cell with this id."""
+        self.show_cell(cell)
         self.run(
             _CURRENT + "const cells = panel.content.widgets, at = cells.findIndex(c => c.model.id === cell);"
-            "panel.content.activeCellIndex = at; await panel.content.scrollToItem(at, 'start');"
-            "for (let i = 0; i < 200; i++) {"
+            "panel.content.activeCellIndex = at; for (let i = 0; i < 200; i++) {"
             "  const all = cells[at].node.querySelector('.jp-OutputArea').querySelectorAll('button, input, select');"
             "  const first = [...all].find(e => e.offsetParent && !e.disabled); if (first) { first.focus(); return; }"
             "  await new Promise(done => setTimeout(done, 50)); }"
@@ -363,8 +363,13 @@ class Browser:
 
     def scroll_to(self, number):
         """Bring a cell into view, counted from 0: JupyterLab draws only those that are near."""
-        script = "try { await panel.content.scrollToItem(number, 'start'); return true } catch { return false }"
-        wait_for(f"cell {number}", lambda: self.run(_CURRENT + script, number=number))  # a page may still be loading
+        # A page that is loading or drawing may forget that it was asked: ask until the cell is seen.
+        script = (
+            "try { await panel.content.scrollToItem(number, 'start') } catch { return false }"
+            "const cell = panel.content.widgets[number].node, seen = cell.getBoundingClientRect();"
+            "return cell.isConnected && seen.height > 0 && seen.top < innerHeight && seen.bottom > 0"
+        )
+        wait_for(f"cell {number}", lambda: self.run(_CURRENT + script, number=number))
 
     def screenshot(self, path, selector=None):
         """Save a PNG of the page, or of one element, however long it is."""
