@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from systems import ON_WINDOWS
 
 import s02_tool_use
 from s02_tool_use.lab import show_diff
@@ -71,6 +72,8 @@ def shop(workspace):
         "two\nlines": b"",
     }
     for name, raw in files.items():
+        if ON_WINDOWS and "\n" in name:
+            continue
         (workspace / name).write_bytes(raw)
     (workspace / "many").mkdir()
     for number in range(510):
@@ -101,6 +104,8 @@ CORES = {
 
 @pytest.mark.parametrize(("tool", "arguments", "guarded"), GUARDS.values(), ids=GUARDS)
 def test_a_guard_of_a_tool_has_an_input_that_the_core_of_the_page_fails(shop, tool, arguments, guarded):
+    if ON_WINDOWS and arguments == ["two*"]:
+        pytest.skip("Windows has no names with a line end")
     mine, theirs = CORES[tool]
     assert not guarded(said(mine, *arguments))
     assert guarded(said(theirs, *arguments))

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import itertools
+import json
 import os
 import threading
 import time
@@ -124,9 +125,9 @@ def test_an_async_tool_sees_the_workspace_and_the_context_of_its_caller(where, w
 
     name.set("mine")
     with within(tmp_path):
-        assert str(tmp_path.resolve()) in where(lambda: content(here))
+        assert json.dumps(str(tmp_path.resolve())) in where(lambda: content(here))
     use_workdir(workspace)
-    assert str(workspace.resolve()) in where(lambda: content(here))
+    assert json.dumps(str(workspace.resolve())) in where(lambda: content(here))
 
 
 # ---- generators
