@@ -12,8 +12,9 @@ BASE = getattr(sys, "_base_executable", sys.executable)  # the Python that made 
 
 def copy_course(folder):
     """Copy what git tracks (or all, where there is no git) into a folder, as a clone would."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-    if listed.returncode == 0:
+    command = ["git", "ls-files", "-z"]
+    listed = shutil.which("git") and subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    if listed and listed.returncode == 0:
         for name in filter(None, listed.stdout.split("\0")):
             if (ROOT / name).is_file():  # not: deleted, but not yet committed
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def test_before_the_environment_stands_it_says_what_it_could_not_look_at(tmp_pat
         [python, "-B", "-m", "s02_tool_use", "doctor"], cwd=tmp_path, env=env, capture_output=True, text=True
     )
     assert done.stderr == ""
-    assert "there is no .venv yet. The first start makes it: python3 -m s02_tool_use" in done.stdout
+    assert f"there is no .venv yet. The first start makes it: {doctor.START}" in done.stdout
     assert "   ?  no kernel can be started" in done.stdout
     assert "HTTPS_PROXY is set (127.0.0.1:9)" in done.stdout
     assert "pw" not in done.stdout.replace(str(tmp_path), "")
@@ -225,7 +225,7 @@ def test_the_state_of_the_environment(course, monkeypatch):
     monkeypatch.setattr(setup, "is_ready", lambda: False)
     assert says(doctor.environment)[0].startswith("note there is no .venv yet")
     (course / ".venv").mkdir()
-    assert says(doctor.environment)[0].endswith("The next start repairs it: python3 -m s02_tool_use")
+    assert says(doctor.environment)[0].endswith(f"The next start repairs it: {doctor.START}")
     monkeypatch.setattr(setup, "is_ready", lambda: True)
     assert says(doctor.environment)[0].startswith("ok the environment is complete")
 
@@ -288,10 +288,10 @@ def test_the_longest_path_is_that_of_the_packages_that_are_there(monkeypatch, tm
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / "Lib").mkdir()
     (tmp_path / "Lib" / ("x" * 100)).touch()
-    assert f"the longest here has {len(str(tmp_path)) + 1 + 104}:" in says(doctor.paths)[0]
+    assert says(doctor.paths) == [" ".join(doctor.room_for_paths(tmp_path, len("Lib") + 101))]
     monkeypatch.setattr(setup, "has_everything", lambda: False)
     monkeypatch.setattr(setup, "VENV", tmp_path / ".venv")
-    assert f" {len(str(tmp_path / '.venv')) + 1 + doctor.LONGEST}:" in says(doctor.paths)[0]
+    assert says(doctor.paths) == [" ".join(doctor.room_for_paths(setup.VENV, doctor.LONGEST))]
 
 
 def test_before_the_packages_are_there_the_doctor_expects_what_they_bring():
@@ -309,7 +309,7 @@ def test_where_paths_may_have_any_length_nothing_is_said():
 
 
 def test_what_the_doctor_finds_can_be_asked_for_line_by_line(course, monkeypatch):
-    for name in ("packages", "kernel", "endpoint", "network", "folders", "environment", "python", "shell"):
+    for name in ("packages", "kernel", "endpoint", "network", "folders", "environment", "python", "shell", "paths"):
         monkeypatch.setattr(doctor, name, lambda: iter(()))
     monkeypatch.setenv("OTHER_API_KEY", KEY)
     monkeypatch.setattr(doctor, "text", lambda: [(doctor.WRONG, f"{KEY} in {Path.home() / 'course'}")])

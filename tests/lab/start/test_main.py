@@ -147,7 +147,7 @@ def test_ctrl_c_during_the_install_is_no_traceback(monkeypatch):
 
 
 def test_the_exit_status_is_that_of_what_was_started():
-    command = "hand_over([sys.executable, '-c', 'raise SystemExit(7)'])"
+    command = "sys.exit(hand_over([sys.executable, '-c', 'raise SystemExit(7)']))"
     code = f"from s02_tool_use.__main__ import hand_over; import sys; {command}"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 7
 
