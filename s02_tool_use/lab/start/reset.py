@@ -84,9 +84,9 @@ def _unknown(word, source):
 
 def _folder():
     """The learner's notebooks: those in the current folder, if there are some, or else the course's own."""
-    here = Path.cwd()
-    for folder in (here, here / NOTEBOOKS, here.parent if here.name == "solutions" else here):
-        if any(re.match(r"\d\d_\w+\.ipynb$", path.name) for path in folder.glob("*.ipynb")):
+    here, ours = Path.cwd(), {path.name for path in (ROOT / NOTEBOOKS).glob("*.ipynb")}
+    for folder in (here.parent if here.name == "solutions" else here, here / NOTEBOOKS):
+        if any(path.name in ours for path in folder.glob("*.ipynb")):  # another course numbers its notebooks too
             return folder.resolve()
     return ROOT / NOTEBOOKS
 

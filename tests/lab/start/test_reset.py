@@ -155,6 +155,25 @@ def test_in_a_home_on_a_hub_the_folder_of_the_course_is_the_source(course, tmp_p
     assert texts(course / "notebooks") == AS_SHIPPED
 
 
+def test_in_a_folder_with_other_notebooks_it_is_the_course_that_is_reset(clone, tmp_path, monkeypatch):
+    edit(clone)
+    other = tmp_path / "another course"
+    other.mkdir()
+    (other / "03_loops.ipynb").write_text(page("not ours"))
+    monkeypatch.chdir(other)
+    assert reset.main(["03"]) == 0
+    assert texts(other) == {"03_loops.ipynb": "not ours"}
+    assert texts(clone / "notebooks")["03_file_tools.mine.ipynb"] == "mine"
+
+
+@pytest.mark.parametrize("where", [".", "notebooks", "notebooks/solutions"])
+def test_it_works_from_any_folder_of_the_course(where, clone, monkeypatch):
+    edit(clone)
+    monkeypatch.chdir(clone / where)
+    assert reset.main(["03"]) == 0
+    assert texts(clone / "notebooks") == AS_SHIPPED | {"03_file_tools.mine.ipynb": "mine"}
+
+
 @pytest.mark.parametrize("word", ["04", "nope", "../../etc/passwd.ipynb", "notebooks/99_x.ipynb", "", "-3"])
 def test_an_unknown_notebook_is_told_the_known_ones(word, clone):
     edit(clone)
