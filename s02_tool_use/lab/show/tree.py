@@ -17,7 +17,7 @@ INSIDE, OUTSIDE, NOWHERE = "inside", "outside", "nowhere"
 COLOURS = {INSIDE: page.GREEN, OUTSIDE: page.RED, NOWHERE: page.GREY}
 MOST_ROWS = 60  # of the tree; the others are counted
 LONGEST_NAME = 40
-LANE, MOST_LANES = 3, 12  # characters from one upright line to the next, and how many there are: not all have an arrow
+LANE, MOST_LANES = 2, 12  # characters from one upright line to the next, and how many there are: not all have an arrow
 # What a place in a picture looks like, by where lines go from it: left, up, right, down.
 STROKES = {"lr": "─", "du": "│", "lu": "┘", "dl": "┐", "dlr": "┬", "lru": "┴", "dlru": "┼", "dlu": "┤"}
 

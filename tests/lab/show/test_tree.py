@@ -21,22 +21,22 @@ def room():
 def test_the_room_of_04_with_its_links_and_four_ways(room):
     drawn = show_tree(room, workdir(), ["notes.txt", "../work-evil/loot.txt", "link.txt", "door/secret.txt"])
     assert repr(drawn).split("\n") == [
-        "the room/ ◄────────────────────────────────────────────────┐",
-        "├─ secret.txt ◄────────────────────────────────────────────┼──┬──┬──┐",
-        "├─ work/  the workspace                                    │  │  │  │",
-        "│  ├─ door -> .. ──────────────────────────────────────────┘  │  │  │",
-        "│  ├─ link.txt -> ../secret.txt ──────────────────────────────┘  │  │",
-        "│  ├─ loop -> loop                                               │  │",
-        "│  ├─ notes.txt ◄─────────────────────────────────────────────┐  │  │",
-        "│  └─ sub/                                                    │  │  │",
-        "│     └─ secret.txt                                           │  │  │",
-        "└─ work-evil/                                                 │  │  │",
-        "   └─ loot.txt ◄───────────────────────────────────────────┐  │  │  │",
-        "Paths, as seen from work:                                  │  │  │  │",
-        "  notes.txt              [inside]   work/notes.txt     ────┼──┘  │  │",
-        "  ../work-evil/loot.txt  [outside]  work-evil/loot.txt ────┘     │  │",
-        "  link.txt               [outside]  secret.txt         ──────────┘  │",
-        "  door/secret.txt        [outside]  secret.txt         ─────────────┘",
+        "the room/ ◄───────────────────────────────────────────────┐",
+        "├─ secret.txt ◄───────────────────────────────────────────┼─┬─┬─┐",
+        "├─ work/  the workspace                                   │ │ │ │",
+        "│  ├─ door -> .. ─────────────────────────────────────────┘ │ │ │",
+        "│  ├─ link.txt -> ../secret.txt ────────────────────────────┘ │ │",
+        "│  ├─ loop -> loop                                            │ │",
+        "│  ├─ notes.txt ◄───────────────────────────────────────────┐ │ │",
+        "│  └─ sub/                                                  │ │ │",
+        "│     └─ secret.txt                                         │ │ │",
+        "└─ work-evil/                                               │ │ │",
+        "   └─ loot.txt ◄──────────────────────────────────────────┐ │ │ │",
+        "Paths, as seen from work:                                 │ │ │ │",
+        "  notes.txt              [inside]   work/notes.txt     ───┼─┘ │ │",
+        "  ../work-evil/loot.txt  [outside]  work-evil/loot.txt ───┘   │ │",
+        "  link.txt               [outside]  secret.txt         ───────┘ │",
+        "  door/secret.txt        [outside]  secret.txt         ─────────┘",
     ]
 
 
