@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from ..calls.results import ToolError
 from . import reaper
 from .output import BEGAN, Output
-from .program import ON_WINDOWS, for_windows
+from .program import ON_WINDOWS, for_windows, of_windows
 from .sandbox import KEPT, confined, environment, lies_in
 
 T = TypeVar("T")
@@ -188,7 +188,8 @@ def _end(process, boxed):
     if process.stdin:
         process.stdin.close()
     if process.poll() is None and ON_WINDOWS:
-        subprocess.run(["taskkill", "/t", "/f", "/pid", str(process.pid)], capture_output=True, check=False)
+        kill = [of_windows("taskkill.exe"), "/t", "/f", "/pid", str(process.pid)]
+        subprocess.run(kill, capture_output=True, check=False)
     if not boxed:
         process.terminate()  # the reaper ends the rest
     while process.poll() is None and time.monotonic() < deadline:

@@ -64,7 +64,14 @@ def _folders(variables, is_file) -> Iterator[str]:
 
 def system_shell() -> list[str]:
     """The shell with its options where there is no bash."""
-    return [os.environ.get("COMSPEC") or "cmd.exe", "/d", "/s", "/c"] if ON_WINDOWS else ["sh", "-c", "--"]
+    if ON_WINDOWS:
+        return [os.environ.get("COMSPEC") or of_windows("cmd.exe"), "/d", "/s", "/c"]
+    return ["sh", "-c", "--"]
+
+
+def of_windows(name: str) -> str:
+    """The full path of a program of Windows. By its name alone one in the current folder would be started."""
+    return ntpath.join(os.environ.get("SYSTEMROOT") or SYSTEM, "System32", name)
 
 
 def for_windows(shell: list[str], command: str) -> tuple[str | list[str], dict[str, str]]:

@@ -4,6 +4,7 @@ import ntpath
 import os
 import subprocess
 import sys
+import types
 
 import pytest
 from systems import posix
@@ -92,6 +93,18 @@ def test_without_bash_cmd_gets_one_string_with_the_quotes_as_they_are(on_windows
     assert on_windows["arguments"] == CMD[0] + ' /d /s /c "python -c "print(6*7)""'
     assert on_windows["cwd"] == str(workspace.resolve())
     assert said == f"42\n[exit status 0; {program.NO_BASH.format(os.path.basename(CMD[0]))}]"
+
+
+def test_no_program_that_a_command_put_in_its_folder_ends_a_command_on_windows(on_windows, monkeypatch):
+    ran = []
+    monkeypatch.setenv("SYSTEMROOT", r"C:\Windows")
+    monkeypatch.delenv("COMSPEC")
+    monkeypatch.setattr(process.subprocess, "run", lambda arguments, **_: ran.append(arguments))
+    nothing = dict.fromkeys(("terminate", "kill", "wait"), lambda: None)
+    polls = iter([None, 0])
+    process._end(types.SimpleNamespace(pid=7, stdin=None, poll=lambda: next(polls), **nothing), boxed=False)
+    assert ran == [[r"C:\Windows\System32\taskkill.exe", "/t", "/f", "/pid", "7"]]
+    assert program.system_shell()[0] == r"C:\Windows\System32\cmd.exe"
 
 
 def test_bash_is_started_by_its_full_path_and_the_command_is_on_no_command_line(on_windows, workspace, monkeypatch):
