@@ -27,7 +27,6 @@ AWAY_SECONDS = 3600  # unless nothing was tried for so long
 MOST_LEARNERS, LONGEST_NAME, MOST_TRIES = 200, 40, 999
 MOST_POSTS, IN_SECONDS = 300, 10  # from one address: a whole hub may be one
 MOST_OF_A_FILE = 200_000  # bytes
-PLACES = (FILE, f"notebooks/{FILE}", f"*/notebooks/{FILE}")  # in a home
 NAMES = [name for names in COUNTED.values() for name in names]
 PAGE = (Path(__file__).parent / "board.html").read_text(encoding="utf-8")
 PAGE = PAGE.replace("STUCK_TRIES", str(STUCK_TRIES)).replace("STUCK_MINUTES", str(STUCK_SECONDS // 60))
@@ -98,6 +97,11 @@ class Board(door.Door):
         self.posted: dict[str, Row] = {}
         self.posts: collections.Counter[tuple[int, str]] = collections.Counter()
 
+    @property
+    def line(self) -> str:
+        """What a learner runs who wants to be on the board."""
+        return f'check.share("{door.address(self)}/{self.word}", name="YOUR NAME")'
+
     def take(self, told: dict) -> str:
         """Take what a learner sends. Returns the answer."""
         name, exercises = told.get("name"), told.get("exercises")
@@ -162,16 +166,16 @@ class Board(door.Door):
         )
         clock = time.strftime("%H:%M:%S", time.localtime(now))
         empty = "<p>Nobody has solved or tried an exercise yet.</p>"
-        return f"<main>{said}{table if rows else empty}<p>As of <time>{clock}</time></p></main>"
+        line = html.escape(self.line)
+        last = f"<p>As of <time>{clock}</time>. Who wants to be on it runs <code>{line}</code></p>"
+        return f"<main>{said}{table if rows else empty}{last}</main>"
 
 
 def _at_home(homes: Path | None) -> Iterator[Row]:
     """A row for each folder in `homes` that holds a progress file."""
     for home in sorted(homes.glob("*")) if homes else ():
-        found = [one for place in PLACES for path in sorted(home.glob(place)) if (one := _read(path))]
-        if found:
-            name = printable(home.name)[:LONGEST_NAME]
-            yield Row(name, max(when for _, when in found), read("\n".join(text for text, _ in found)))
+        if found := _read(home / "notebooks" / FILE):
+            yield Row(printable(home.name)[:LONGEST_NAME], found[1], read(found[0]))
 
 
 def _read(path: Path) -> tuple[str, float] | None:
@@ -226,10 +230,10 @@ def _escaped(name: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int | str:
     """Serve until Ctrl-C. Returns an exit status, or a sentence about what stands in the way."""
     parser = door.parser("board", "Who has solved what and who is stuck, as a page in the browser. " + HELP, 8123)
-    parser.add_argument("--homes", type=Path, metavar="DIR", help="a folder of home folders, as 'room hub' makes it")
+    parser.add_argument("--homes", type=Path, metavar="DIR", help="the homes of a hub, such as .hub/homes")
     given = parser.parse_args(argv)
     if given.homes and not given.homes.is_dir():
-        return f"--homes names no folder: {given.homes}. Give the folder that holds a folder for each learner."
+        return f"--homes names no folder: {given.homes}. Give the folder with the homes, such as .hub/homes."
     try:
         board = Board(given.ip, given.port, given.homes)
     except (OSError, OverflowError) as error:
@@ -239,8 +243,8 @@ def main(argv: Sequence[str] | None = None) -> int | str:
         board,
         [
             f"Your page, for you alone:  {at}/?token={board.token}",
-            f'Learners who want to be on it run:  check.share("{at}/{board.word}", name="THEIR NAME")',
-            f"or write into .env:  BOARD={at}/{board.word}  and  NAME=THEIR NAME",
+            f"Who wants to be on it runs in a notebook:  {board.line}",
+            f"or writes into .env:  BOARD={at}/{board.word}  and  NAME=YOUR NAME",
             f"{door.who_can_come(given.ip)} Ctrl-C ends it.",
         ],
     )

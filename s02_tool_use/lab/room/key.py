@@ -1,7 +1,7 @@
 """One real key for the room: it goes to the endpoint from here, and learners get a seat each in its place.
 
 A seat is sent where a key would be. Each request goes to the one endpoint that .env names, with the room's key; what
-comes back goes to the learner without it. The tokens of each seat are counted (seats.py), and end at a budget. Left
+comes back goes to the learner without it. The tokens of each seat are counted (budget.py), and end at a budget. Left
 out: encryption, prices, and what an endpoint's own tools cost (web search, code execution): those are refused.
 """
 
@@ -21,7 +21,7 @@ from ..api.server import ApiError, Response
 from ..client import settings
 from ..client.recording import LAST_EVENTS, PIECES, Recorder, RecordingError, bounded, parsed
 from . import door
-from .seats import Account, Meter, Seats, StateError
+from .budget import Account, Meter, Seats, StateError
 
 PATHS = ("/v1/messages", "/v1/messages/count_tokens")
 COUNTED = {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control"}
@@ -225,6 +225,11 @@ class Proxy(door.Door):
         self._recorders: dict[int, Recorder | None] = {}
         self._lock = threading.Lock()
         self._told: set[str] = set()
+
+    def service_actions(self):
+        super().service_actions()
+        if self.seats.failed:
+            self.say(f"{self.seats.failed} Until then a restart forgets what is spent.")
 
     def close(self) -> None:
         super().close()

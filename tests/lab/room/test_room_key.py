@@ -25,7 +25,7 @@ from s02_tool_use.lab.api.server import Response, Server
 from s02_tool_use.lab.client import recording
 from s02_tool_use.lab.client.endpoint import connect, departures
 from s02_tool_use.lab.client.faults import explain
-from s02_tool_use.lab.room import door, key, seats
+from s02_tool_use.lab.room import budget, door, key
 from s02_tool_use.lab.understudy import Scripted, Understudy
 
 KEY = "sk-room-0123456789abcdefghij"
@@ -47,12 +47,12 @@ def opened():
     """Starts a proxy before an answerer, or before the endpoint at a URL. `proxy.upstream` is the server behind it."""
     with contextlib.ExitStack() as ends:
 
-        def start(behind=None, *, budget=0, total=0, count=2, file=None, **more):
+        def start(behind=None, *, each=0, total=0, count=2, file=None, **more):
             upstream = None
             if not isinstance(behind, str):
                 upstream = ends.enter_context((Told if isinstance(behind, Says) else Server)(behind or Understudy()))
             options = {"base_url": upstream.url if upstream else behind, "model": MODEL, "api_key": KEY}
-            proxy = ends.enter_context(key.Proxy(options, seats.Seats(count, budget, total, file), **more))
+            proxy = ends.enter_context(key.Proxy(options, budget.Seats(count, each, total, file), **more))
             proxy.upstream, proxy.ends = upstream, ends
             return proxy
 
@@ -170,7 +170,7 @@ def test_a_learner_needs_an_address_and_a_seat_and_the_loop_runs(opened, workspa
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_seat_pays_what_the_endpoint_says(opened, stream):
-    proxy = opened(answers("Good morning."), budget=1000)
+    proxy = opened(answers("Good morning."), each=1000)
     with contextlib.ExitStack() as ends:
         if stream:
             message = ends.enter_context(client_of(proxy).messages.stream(**ASKED)).get_final_message()
@@ -303,7 +303,7 @@ def test_a_wrong_seat_with_a_large_body_gets_its_answer_and_the_body_is_not_kept
 
 
 def test_thirty_seats_at_once_are_all_answered_and_each_pays_for_itself(opened):
-    proxy = opened(answers("Hello to all"), budget=1000, count=30)
+    proxy = opened(answers("Hello to all"), each=1000, count=30)
 
     def ask(number):
         client = client_of(proxy, number)
@@ -318,7 +318,7 @@ def test_thirty_seats_at_once_are_all_answered_and_each_pays_for_itself(opened):
 
 
 def test_a_budget_that_is_used_up_is_said_in_one_sentence_and_asked_for_once(opened, capfd):
-    proxy = opened(answers(LONG), budget=60)
+    proxy = opened(answers(LONG), each=60)
     client = client_of(proxy, max_retries=3)
     client.messages.create(**ASKED)
     before = len(proxy.upstream.exchanges)
@@ -338,7 +338,7 @@ def test_a_budget_that_is_used_up_is_said_in_one_sentence_and_asked_for_once(ope
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_budget_that_ends_within_a_reply_ends_the_reply_as_max_tokens_does(opened, stream):
-    proxy = opened(answers(LONG), budget=100)
+    proxy = opened(answers(LONG), each=100)
     client, asked = client_of(proxy), {**ASKED, "max_tokens": 1000}
     with contextlib.ExitStack() as ends:
         if stream:
@@ -353,7 +353,7 @@ def test_a_budget_that_ends_within_a_reply_ends_the_reply_as_max_tokens_does(ope
 
 
 def test_the_total_of_the_room_ends_all_seats(opened):
-    proxy = opened(answers(LONG), budget=80, total=100)
+    proxy = opened(answers(LONG), each=80, total=100)
     client_of(proxy, 1).messages.create(**{**ASKED, "max_tokens": 1000})
     client_of(proxy, 2).messages.create(**{**ASKED, "max_tokens": 1000})
     assert (spent(proxy, 1), spent(proxy, 2)) == (80, 20)
@@ -361,9 +361,9 @@ def test_the_total_of_the_room_ends_all_seats(opened):
         client_of(proxy, 2).messages.create(**ASKED)
 
 
-@pytest.mark.parametrize("limits", [{"budget": 300}, {"budget": 1000, "total": 300}])
+@pytest.mark.parametrize("limits", [{"each": 300}, {"each": 1000, "total": 300}])
 def test_requests_at_once_cannot_pass_a_budget_together(opened, monkeypatch, limits):
-    monkeypatch.setattr(seats, "MOST_AT_ONCE", 12)
+    monkeypatch.setattr(budget, "MOST_AT_ONCE", 12)
     proxy = opened(answers({"content": LONG, "slow": 0.001}), **limits)
 
     def ask(number):
@@ -379,10 +379,10 @@ def test_requests_at_once_cannot_pass_a_budget_together(opened, monkeypatch, lim
 
 
 def test_a_request_waits_for_what_another_may_give_back_and_is_told_to_come_again_later(opened, monkeypatch):
-    monkeypatch.setattr(seats, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(budget, "WAIT_SECONDS", 0.01)
     go_on = threading.Event()
     says = Says(start_event(), OPEN, piece("Hello"), CLOSE, end_event(output_tokens=2), STOP, wait=go_on.wait)
-    proxy = opened(says, budget=150)
+    proxy = opened(says, each=150)
     with client_of(proxy).messages.stream(**{**ASKED, "max_tokens": 100}) as stream:
         next(stream.text_stream)
         status, kind, said = error_of(answer := raw(proxy, {**ASKED, "max_tokens": 100}))
@@ -395,7 +395,7 @@ def test_a_request_waits_for_what_another_may_give_back_and_is_told_to_come_agai
 
 
 def test_a_seat_has_a_few_requests_at_once_and_no_more(opened, monkeypatch):
-    monkeypatch.setattr(seats, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(budget, "MOST_AT_ONCE", 1)
     go_on = threading.Event()
     proxy = opened(Says(start_event(), OPEN, piece("H"), CLOSE, STOP, wait=go_on.wait))
     with client_of(proxy).messages.stream(**ASKED) as stream:
@@ -405,7 +405,7 @@ def test_a_seat_has_a_few_requests_at_once_and_no_more(opened, monkeypatch):
 
 
 def test_a_rest_that_is_too_small_to_think_is_not_spent_on_a_refusal(opened):
-    proxy = opened(answers("Hello"), budget=2000)
+    proxy = opened(answers("Hello"), each=2000)
     asked = {**ASKED, "max_tokens": 4000, "thinking": {"type": "enabled", "budget_tokens": 3000}}
     assert error_of(raw(proxy, asked))[:2] == (402, "billing_error")
     assert spent(proxy) == 0
@@ -413,7 +413,7 @@ def test_a_rest_that_is_too_small_to_think_is_not_spent_on_a_refusal(opened):
 
 def test_where_the_endpoint_counts_no_tokens_they_are_estimated(opened):
     says = Says(start_event(input_tokens=9), OPEN, piece("Hello"), CLOSE, end_event(output_tokens=2), STOP)
-    proxy = opened(says, budget=100)
+    proxy = opened(says, each=100)
     assert raw(proxy, {**ASKED, "stream": True, "max_tokens": 5000})[0] == 200
     assert spent(proxy) == 11
 
@@ -421,7 +421,7 @@ def test_where_the_endpoint_counts_no_tokens_they_are_estimated(opened):
 def test_an_image_costs_what_the_endpoint_says_and_not_its_letters(opened):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K" * 50_000}}
     says = Says(start_event(input_tokens=1500), OPEN, piece("A cat"), CLOSE, end_event(output_tokens=2), STOP)
-    proxy = opened(says, budget=5000)
+    proxy = opened(says, each=5000)
     asked = {**ASKED, "stream": True, "messages": [{"role": "user", "content": [image]}]}
     assert raw(proxy, asked)[0] == 200
     assert spent(proxy) == 1502
@@ -433,7 +433,7 @@ def test_an_image_costs_what_the_endpoint_says_and_not_its_letters(opened):
 def test_a_learner_that_goes_away_in_the_middle_pays_what_was_said_until_then(opened):
     gone = threading.Event()
     says = Says(start_event(), OPEN, piece("word " * 40), *[piece("word ")] * 400, wait=gone.wait)
-    proxy = opened(says, budget=1000)
+    proxy = opened(says, each=1000)
     with socket.create_connection(proxy.server_address) as learner:
         body = json.dumps({**ASKED, "stream": True}).encode()
         head = f"POST /v1/messages HTTP/1.1\r\nx-api-key: {proxy.seats.new[1]}\r\nanthropic-version: v\r\n"
@@ -449,7 +449,7 @@ def test_a_learner_that_goes_away_in_the_middle_pays_what_was_said_until_then(op
 
 def test_an_endpoint_that_is_killed_in_the_middle_is_one_sentence_and_is_counted(opened):
     says = Says(start_event(), OPEN, piece("word " * 40), whole=False)
-    proxy = opened(says, budget=1000)
+    proxy = opened(says, each=1000)
     with pytest.raises(anthropic.APIError) as error, client_of(proxy).messages.stream(**ASKED) as stream:
         stream.until_done()
     said = "The answer broke off: the endpoint behind the room's key broke off. Wait a moment, then send it again."
@@ -477,7 +477,7 @@ def test_an_endpoint_that_is_not_there_is_one_sentence(opened, capfd):
 def test_an_endpoint_that_is_silent_is_given_up(opened, monkeypatch):
     monkeypatch.setattr(key, "SILENCE_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        proxy = opened(f"http://127.0.0.1:{silent.getsockname()[1]}", budget=1000)
+        proxy = opened(f"http://127.0.0.1:{silent.getsockname()[1]}", each=1000)
         assert error_of(raw(proxy, ASKED))[:2] == (504, "timeout_error")
     assert spent(proxy) == 0
 
@@ -486,7 +486,7 @@ def test_an_endpoint_that_is_silent_is_given_up(opened, monkeypatch):
 def test_an_endpoint_that_lies_about_usage_is_not_believed(opened, value):
     text = "word " * 100
     says = Says(start_event(input_tokens=value), OPEN, piece(text), CLOSE, end_event(output_tokens=value), STOP)
-    proxy = opened(says, budget=10_000)
+    proxy = opened(says, each=10_000)
     asked = {**ASKED, "stream": True, "messages": [{"role": "user", "content": text}]}
     assert raw(proxy, asked)[0] == 200
     assert 250 <= spent(proxy) <= 300  # 125 tokens each, and the request around them
@@ -502,7 +502,7 @@ def test_an_endpoint_that_lies_about_usage_is_not_believed(opened, value):
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/html"])
 def test_an_endpoint_that_speaks_another_protocol_breaks_nothing(opened, kind, body):
     with endpoint(200, {"content-type": kind}, body) as url:
-        proxy = opened(url, budget=1000)
+        proxy = opened(url, each=1000)
         assert raw(proxy, {**ASKED, "stream": True})[0] == 200
     assert spent(proxy) < 1000
 
@@ -557,14 +557,14 @@ def test_a_redirect_of_the_endpoint_is_not_followed(opened, status):
     ],
 )
 def test_a_hostile_body_is_refused_in_the_form_of_the_api_and_reaches_nobody(opened, body, status):
-    proxy = opened(budget=1000)
+    proxy = opened(each=1000)
     assert error_of(raw(proxy, body))[0] == status
     assert not proxy.upstream.exchanges
     assert spent(proxy) == 0
 
 
 def test_of_two_values_under_one_name_the_endpoint_gets_the_one_that_was_counted(opened):
-    proxy = opened(answers(LONG), budget=100)
+    proxy = opened(answers(LONG), each=100)
     raw(proxy, json.dumps(ASKED).replace('"max_tokens": 50', '"max_tokens": 99999, "max_tokens": 50').encode())
     assert proxy.upstream.exchanges[-1]["request"].count("max_tokens") == 1
     assert spent(proxy) < 100
@@ -599,7 +599,7 @@ def test_only_post_is_passed_on(opened, method):
 
 def test_bodies_of_a_wrong_length_or_that_come_slowly_end_and_the_others_are_served(opened, monkeypatch):
     monkeypatch.setattr(door, "PATIENCE_SECONDS", 0.2)
-    proxy = opened(budget=1000)
+    proxy = opened(each=1000)
     head = f"POST /v1/messages HTTP/1.1\r\nx-api-key: {proxy.seats.new[1]}\r\n"
     rests = [
         "content-length: 100\r\n\r\n{",
@@ -626,13 +626,13 @@ def test_bodies_of_a_wrong_length_or_that_come_slowly_end_and_the_others_are_ser
 
 def test_with_a_file_the_counts_and_the_seats_outlive_a_restart(opened, folder):
     file = folder / "state.json"
-    first = opened(answers(LONG), budget=100, file=file)
+    first = opened(answers(LONG), each=100, file=file)
     seat = first.seats.new[1]
     assert raw(first, ASKED)[0] == 200
     paid = spent(first)
     first.close()
     assert seat not in file.read_text()
-    second = opened(answers(LONG), budget=100, file=file, count=3)
+    second = opened(answers(LONG), each=100, file=file, count=3)
     assert second.seats.new.keys() == {3}
     second.seats.new[1] = seat
     assert spent(second) == paid > 0
@@ -646,8 +646,8 @@ def test_with_a_file_the_counts_and_the_seats_outlive_a_restart(opened, folder):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"seats": 7}', '{"seats": [{"digest": "a", "tokens": -1}]}', "\0"])
 def test_a_file_that_is_none_of_ours_is_not_overwritten(folder, text):
     (folder / "state.json").write_text(text)
-    with pytest.raises(seats.StateError, match="name another file"):
-        seats.Seats(2, file=folder / "state.json")
+    with pytest.raises(budget.StateError, match="name another file"):
+        budget.Seats(2, file=folder / "state.json")
     assert (folder / "state.json").read_text() == text
 
 
@@ -747,19 +747,6 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise(arguments, addresses
         rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
         assert [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes] == addresses
         assert ("Only this machine can connect." in said) == (not arguments)
-
-
-def test_the_learners_terminal_works_through_it(opened, folder):
-    proxy = opened()
-    Path(".env").write_text(f"BASE_URL={proxy.url}\nAPI_KEY={proxy.seats.new[1]}\nMODEL_ID={MODEL}\n")
-    code = "import sys; from s02_tool_use.lab.terminal import main; sys.exit(main(sys.argv[1:]))"
-    Path("note.txt").write_text("seven\n")
-    done = subprocess.run([sys.executable, "-c", code, "-p", "Read note.txt"], capture_output=True, text=True)
-    assert "seven" in done.stdout
-    assert spent(proxy) > 0
-    proxy.seats.budget = 1
-    done = subprocess.run([sys.executable, "-c", code, "-p", "Read note.txt"], capture_output=True, text=True)
-    assert "This seat has used its 1 tokens: ask your teacher (402). Nothing was answered." in done.stderr
 
 
 @pytest.mark.parametrize(
