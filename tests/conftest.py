@@ -14,6 +14,7 @@ from hypothesis import settings
 import s02_tool_use
 import s02_tool_use.workspace
 from s02_tool_use.calls import secrets
+from s02_tool_use.files import names, opening, patterns
 
 # Examples that failed are not kept: the folder may belong to somebody else. A busy machine breaks any deadline.
 settings.register_profile("hermetic", database=None, deadline=None, max_examples=60)
@@ -104,6 +105,14 @@ def workspace(tmp_path):
     root.mkdir()
     s02_tool_use.use_workdir(root)
     return root
+
+
+@pytest.fixture
+def windows_paths(monkeypatch):
+    """The file tools as they are on Windows: a folder is its path, `\\` is a separator, no link is followed."""
+    for module in (s02_tool_use.workspace, names, opening, patterns):
+        monkeypatch.setattr(module, "ON_WINDOWS", True)
+    monkeypatch.setattr(opening, "fcntl", None)
 
 
 @pytest.fixture

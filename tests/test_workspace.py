@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from systems import LINKS, ON_WINDOWS, posix
 
-import s02_tool_use.workspace
 from s02_tool_use import ToolError, run_edit, run_read, run_write, safe_path, use_workdir, within
-from s02_tool_use.files import names
 from s02_tool_use.files.names import windows_parts
 from s02_tool_use.files.opening import open_file
 from s02_tool_use.workspace import opened_parent, workdir
@@ -397,20 +395,16 @@ def test_plain_windows_names_are_taken(name, parts):
         "a.txt/b",
     ],
 )
-def test_on_windows_a_path_is_walked_as_elsewhere(name, workspace, monkeypatch):
+def test_on_windows_a_path_is_walked_as_elsewhere(name, workspace, windows_paths):
     (workspace / "a.txt").touch()
     if "loop" in name:
         (workspace / "loop").symlink_to("loop")
-    for module in (names, s02_tool_use.workspace):
-        monkeypatch.setattr(module, "ON_WINDOWS", True)
     with pytest.raises(ToolError, match="is a file|no folder|links"):
         safe_path(name)
 
 
-def test_on_windows_a_way_back_that_exists_is_taken(workspace, monkeypatch):
+def test_on_windows_a_way_back_that_exists_is_taken(workspace, windows_paths):
     (workspace / "sub").mkdir()
-    for module in (names, s02_tool_use.workspace):
-        monkeypatch.setattr(module, "ON_WINDOWS", True)
     assert safe_path(r"sub\..\a.txt") == workspace.resolve() / "a.txt"
     assert safe_path("sub/") == workspace.resolve() / "sub"
 

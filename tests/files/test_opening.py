@@ -10,7 +10,7 @@ import pytest
 from ordinary_user import NOBODY, as_ordinary_user
 from systems import LINKS, NO_LINKS
 
-from s02_tool_use import run_edit, run_glob, run_read, run_tool, run_write
+from s02_tool_use import ToolError, run_edit, run_glob, run_read, run_tool, run_write
 from s02_tool_use.calls import secrets
 from s02_tool_use.files import opening
 
@@ -139,6 +139,43 @@ def test_edits_in_two_folders_do_not_wait_for_each_other(workspace, monkeypatch)
     monkeypatch.setattr(opening, "_rename_draft", meanwhile)
     run_write("a/f", "1")
     assert [(workspace / name / "f").read_text() for name in ("a", "b")] == ["1", "2"]
+
+
+# ---- as on Windows, where another program can hold a file
+
+
+@pytest.fixture
+def held(workspace, windows_paths, monkeypatch):
+    """A function: the next `times` that a new file is to take the name of "f", another program holds it."""
+    monkeypatch.setattr(opening, "SOON", (0, 0, 0))
+    (workspace / "f").write_text("old")
+    real, left = os.replace, []
+
+    def replace(*names, **more):
+        if left:
+            raise left.pop()
+        return real(*names, **more)
+
+    monkeypatch.setattr(os, "replace", replace)
+    return lambda times: left.extend(PermissionError(13, "Access is denied") for _ in range(times))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_file_that_is_held_for_a_moment_is_replaced_after_it(workspace, held, times):
+    held(times)
+    assert run_write("f", "new") == "Wrote 3 bytes to f"
+    assert (workspace / "f").read_text() == "new"
+
+
+def test_a_file_that_stays_held_is_written_in_place_or_said(workspace, held, monkeypatch):
+    held(4)
+    assert IN_PLACE in run_write("f", "new")
+    held(5)
+    monkeypatch.setattr(opening, "_overwrite", lambda *_: os.replace("f", "f"))
+    with pytest.raises(ToolError, match=r"'f': Access is denied, perhaps because another program has it open; nothing"):
+        run_write("f", "newer")
+    assert (workspace / "f").read_text() == "new"
+    assert [path.name for path in workspace.iterdir()] == ["f"]
 
 
 # ---- the file of the key

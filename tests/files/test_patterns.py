@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from ordinary_user import as_ordinary_user
 from systems import LINKS, NO_LINKS, needs_links, posix
 
-import s02_tool_use.files.names
-import s02_tool_use.workspace
 from s02_tool_use import ToolError, find, run_glob, run_read, run_tool, run_write
 from s02_tool_use.files import opening, patterns
 from s02_tool_use.files.patterns import expand_braces
@@ -334,12 +332,6 @@ def test_a_pattern_finds_what_its_meaning_says(workspace, paths, parts):
 # ---- as on Windows, where folders have no descriptors, and names from a Mac
 
 
-@pytest.fixture
-def on_windows(monkeypatch):
-    for module in (s02_tool_use.workspace, s02_tool_use.files.names, opening, patterns):
-        monkeypatch.setattr(module, "ON_WINDOWS", True)
-
-
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [
@@ -355,17 +347,17 @@ def on_windows(monkeypatch):
         ("sub\\", "sub"),
     ],
 )
-def test_on_windows_a_backslash_is_a_slash_and_what_is_not_there_is_no_match(tree, on_windows, pattern, found):
+def test_on_windows_a_backslash_is_a_slash_and_what_is_not_there_is_no_match(tree, windows_paths, pattern, found):
     assert run_glob(pattern) == (found or f"No matches for {pattern}")
 
 
 @pytest.mark.parametrize("pattern", [r"..\*", r"C:\Windows\*", r"sub\..\..\*", r"\\server\share\*", "D:/*"])
-def test_on_windows_a_pattern_that_leaves_is_refused(tree, on_windows, pattern):
+def test_on_windows_a_pattern_that_leaves_is_refused(tree, windows_paths, pattern):
     with pytest.raises(ToolError, match="outside"):
         run_glob(pattern)
 
 
-def test_on_windows_a_folder_that_may_not_be_listed_is_passed_over(workspace, on_windows, monkeypatch):
+def test_on_windows_a_folder_that_may_not_be_listed_is_passed_over(workspace, windows_paths, monkeypatch):
     for name in ("a", "System Volume Information", "z"):
         (workspace / name).mkdir()
         (workspace / name / "f.py").touch()
@@ -382,7 +374,7 @@ def test_on_windows_a_folder_that_may_not_be_listed_is_passed_over(workspace, on
     assert run_glob("System Volume Information/*") == f"No matches for System Volume Information/*\n{note}"
 
 
-def test_on_windows_a_junction_is_listed_and_not_followed(workspace, on_windows, monkeypatch):
+def test_on_windows_a_junction_is_listed_and_not_followed(workspace, windows_paths, monkeypatch):
     for name in ("junction", "real"):
         (workspace / name).mkdir()
         (workspace / name / "f.py").touch()
