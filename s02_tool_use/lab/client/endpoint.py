@@ -99,10 +99,10 @@ def connect(
         said = "Offline: no language model answers here, the lines of the script do."
     else:
         options, model, by = _offline(Understudy()), Understudy.name, "rules"
-        said = f"Offline: no language model answers here, rules do. {note}".strip()
+        said = f"Offline: no language model answers here, rules do.\n{note}".strip()
     if record is not None:
         watchers.insert(0, recorder := Recorder(record, model, by, most))
-        said += f" {recorder.said}"
+        said += f"\n{recorder.said}"
     watchers.insert(0, connection.tap)
     client = _client(watchers, named is not None, **options)
     _connections[client._client] = connection

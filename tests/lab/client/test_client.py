@@ -55,7 +55,7 @@ def refused():
 def test_without_settings_the_understudy_answers_and_the_banner_says_so(capsys):
     client, model = connect()
     assert capsys.readouterr().out == (
-        "Offline: no language model answers here, rules do. For a real one see .env.example.\n"
+        "Offline: no language model answers here, rules do.\nFor a real one see .env.example.\n"
     )
     assert isinstance(client, anthropic.Anthropic)
     assert model == "understudy"
@@ -250,7 +250,7 @@ def test_the_placeholder_of_env_example_stays_offline_and_is_named(folder, capsy
     connect()
     said = capsys.readouterr().out
     assert said.startswith(
-        "Offline: no language model answers here, rules do. API_KEY in .env is still the placeholder"
+        "Offline: no language model answers here, rules do.\nAPI_KEY in .env is still the placeholder"
     )
 
 

@@ -73,7 +73,7 @@ def refused(**options):
 def test_the_first_line_says_format_model_date_and_who_answered(capsys):
     connect(record="run.jsonl")
     said = capsys.readouterr().out
-    assert said.endswith("rules do. For a real one see .env.example. Recording to run.jsonl.\n")
+    assert said.endswith("rules do.\nFor a real one see .env.example.\nRecording to run.jsonl.\n")
     (head,) = lines()
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", head.pop("date"))
     assert head == {
@@ -382,7 +382,7 @@ def test_a_whole_run_with_an_endpoint_named_by_dotenv_is_recorded_and_replayed(l
         process.kill()
         process.communicate()
     said = capsys.readouterr().out
-    assert re.fullmatch(r"Live: some-model at .* \(API_KEY from \.env\)\. Recording to run\.jsonl\.\n", said)
+    assert re.fullmatch(r"Live: some-model at .* \(API_KEY from \.env\)\.\nRecording to run\.jsonl\.\n", said)
     assert KEY not in written()
 
     client, model = connect(replay="run.jsonl")
