@@ -1,5 +1,6 @@
 """The teacher's guide: its minutes are those of the pages, and what it names is there."""
 
+import contextlib
 import re
 
 import pytest
@@ -65,8 +66,15 @@ def test_each_command_that_it_names_is_there():
     assert {command for command, _ in named} <= {*COMMANDS}
 
 
-def test_it_names_each_command_for_a_room():
-    assert [name for name in room.COMMANDS if f"s02_tool_use room {name}" not in TEXT] == []
+def test_it_names_each_command_for_a_room_with_options_that_it_has(capsys):
+    named = re.findall(r"s02_tool_use room (\w+)([^`]*)`", TEXT)
+    assert {name for name, _ in named} == {*room.COMMANDS}
+    for name in room.COMMANDS:
+        with contextlib.suppress(SystemExit):
+            room.main([name, "--help"])
+        known = capsys.readouterr().out
+        for option in re.findall(r"--\w+", "".join(rest for one, rest in named if one == name)):
+            assert option in known, f"{name} {option}"
 
 
 def test_the_readme_sends_teachers_there():
