@@ -5,10 +5,13 @@ import json
 import sys
 from types import SimpleNamespace
 
+import ipywidgets
+from IPython.core.formatters import DisplayFormatter
 from nbconvert import HTMLExporter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from traitlets.config import Config
 
+from s02_tool_use.lab import HistoryLab
 from s02_tool_use.lab.start import save_hook, setup
 from s02_tool_use.lab.start.save_hook import VIEW, without_widgets
 
@@ -79,3 +82,11 @@ def test_other_files_and_odd_notebooks_stay_as_they_are():
         before = copy.deepcopy(model)
         without_widgets(model)
         assert model == before
+
+
+def test_the_twin_is_beside_the_widget_where_widgets_show_themselves_as_in_colab(monkeypatch):
+    """ipywidgets 7 has `_ipython_display_`, which goes before all that an object could be saved as."""
+    monkeypatch.setattr(ipywidgets.Widget, "_ipython_display_", lambda widget: None, raising=False)
+    assert DisplayFormatter().format(ipywidgets.HTML()) == ({}, {})  # so it is with others
+    data, _ = DisplayFormatter().format(HistoryLab())
+    assert {VIEW, "text/html", "text/plain"} <= set(data)
