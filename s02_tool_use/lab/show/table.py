@@ -31,7 +31,8 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], bars: s
     for row in rows:
         if len(row) != len(head):
             raise ValueError(f"The table has {len(head)} columns, and a row has {len(row)} values: {row}")
-    wanted = [bars] if isinstance(bars, str) else list(bars)
+    several = isinstance(bars, Iterable) and not isinstance(bars, str)
+    wanted = [str(name) for name in (bars if several else [bars])]
     for name in wanted:
         if name not in names:
             raise ValueError(f"The table has no column {name!r} to draw as bars. It has: {', '.join(names)}.")

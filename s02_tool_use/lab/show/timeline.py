@@ -33,6 +33,8 @@ def show_timeline(runs: Mapping[str, Iterable[tuple[str, Any]]]) -> Page:
     runs: a name for each run, and its events in their order: ("begins", call) and ("ends", call). A call is a tool_use
     block, or a string. Raises ValueError for events that do not fit together.
     """
+    if not isinstance(runs, Mapping):
+        raise ValueError('show_timeline takes a name for each run and its events, as in {"together": events}.')
     drawn = {str(name): _spans(list(events)) for name, events in runs.items()}
     labels: dict[Any, str] = {}
     for spans in drawn.values():

@@ -25,7 +25,7 @@ STROKES = {"lr": "─", "du": "│", "lu": "┘", "dl": "┐", "dlr": "┬", "lr
 def show_tree(
     folder: str | os.PathLike[str],
     workspace: str | os.PathLike[str] | None = None,
-    paths: Iterable[str] = (),
+    paths: str | Iterable[str] = (),
     name: str = "the room",
 ) -> Page:
     """Draw what lies in a folder, and where links and paths lead.
@@ -54,6 +54,7 @@ def show_tree(
     tree = [(text, "  the workspace" * is_root, "") for text, is_root in names]
     if hidden > 0:
         tree.append((f"... {rows.many(hidden, 'more name')}", "", ""))
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     asked = [_asked(str(path), base, root, name) for path in paths]
     if asked:
         wide = max(len(said) for said, *_ in asked)

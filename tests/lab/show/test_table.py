@@ -112,4 +112,7 @@ def test_a_bar_is_as_long_as_its_number_to_an_eighth_of_a_character(value):
 def test_bars_of_a_column_that_is_not_there_are_told():
     with pytest.raises(ValueError, match="no column 'tokens' to draw as bars. It has: a, 1."):
         show_table(["a", 1], [], bars="tokens")
-    assert show_table(["a", 1], [["x", 1]], bars="1").text.endswith("█")
+    with pytest.raises(ValueError, match="no column '3' to draw"):
+        show_table(["a", 1], [], bars=3)
+    for bars in ("1", 1, {1}, iter(["1"])):
+        assert show_table(["a", 1], [["x", 1]], bars=bars).text.endswith("█")

@@ -104,3 +104,8 @@ def test_a_run_without_calls_and_no_runs():
 def test_events_that_do_not_fit_together_are_told(events, said):
     with pytest.raises(ValueError, match=said):
         show_timeline({"run": events})
+
+
+def test_events_without_the_name_of_their_run_are_told():
+    with pytest.raises(ValueError, match="a name for each run"):
+        show_timeline(TOGETHER)

@@ -144,3 +144,8 @@ def test_the_arrows_are_for_the_eyes_and_the_verdict_is_a_word(room):
     spoken = re.sub(r'<span aria-hidden="true">[^<]*</span>', "", drawn.html)
     assert not set("◄┘┐") & set(spoken)
     assert ">[outside]</b>" in spoken
+
+
+def test_one_path_may_stand_alone(room):
+    alone, listed = (show_tree(room, workdir(), paths) for paths in ("notes.txt", ["notes.txt"]))
+    assert repr(alone) == repr(listed)
