@@ -75,6 +75,7 @@ USUAL = re.compile(  # names of tools that no learner added
 FINAL = re.compile(r"\bfinal|\b(answer|respon(d|se)|result|output|submit|finish|extract)", re.I)
 
 
+FAULT = re.compile(r"Error\b|(cat|ls|wc|grep|find|FIND|bash|sh|python3?): |File not found - ")  # the last of Windows
 NOTES = r"(?:[,;] [^\n]*)?"  # what run_bash says behind the status: a signal, another shell, no sandbox
 
 
@@ -102,7 +103,7 @@ def failed(result: Result) -> bool:
         rf"\[?exit(?:ed with)?(?: status| code)?:? -?[1-9]\d*(?:{NOTES}\]|\]?)\s*$", result
     ):
         return True
-    return len(result) < 300 and bool(re.match(r"(Error\b|(cat|ls|wc|grep|find|bash|sh|python3?): )", result.lstrip()))
+    return len(result) < 300 and bool(FAULT.match(result.lstrip()))
 
 
 def output(result: str) -> str:

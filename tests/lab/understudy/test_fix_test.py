@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from systems import needs_bash
 from talk import BASH, FILES, Talk
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash
@@ -25,6 +26,7 @@ def test_the_bug_of_the_sample_is_fixed_by_rule_and_evidence(sample):
     assert "5 of 5 tests passed" in said
 
 
+@needs_bash
 @pytest.mark.parametrize("tools", [BASH, [t for t in TOOLS if t["name"] in ("bash", "read_file", "write_file")]])
 def test_the_bug_of_the_sample_is_fixed_with_fewer_tools(sample, tools):
     Talk(tools).say("修复失败的测试")

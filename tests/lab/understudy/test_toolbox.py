@@ -296,6 +296,8 @@ NOTE = "; there is no bash here, so this ran in cmd.exe]"
         ("no\n[exit status 137, as after signal 9 (SIGKILL)]", "no", True),
         ("ok\n[exit status 0; not confined: no bubblewrap (it said: [x]): bash can reach all]", "ok", False),
         (f"[exit status 0{NOTE}", "", False),
+        (f"FIND: Parameter format not correct\n[exit status 0{NOTE}", "FIND: Parameter format not correct", True),
+        (f"File not found - *.PY\n[exit status 0{NOTE}", "File not found - *.PY", True),
         ("exit 3, or so it is said", "exit 3, or so it is said", False),
     ],
 )
