@@ -56,8 +56,10 @@ def main(argv):
     if name not in COMMANDS:
         return f"There is no command {name!r}.\n\n{HELP}"
 
-    from .lab.start import setup  # in newer syntax
+    from .lab.start import reset, setup  # in newer syntax
 
+    if name == "lab":
+        reset.keep_copy()
     try:
         # What looks at the machine as it is installs nothing.
         looks = name in ("doctor", "reset", "update") or (
@@ -69,9 +71,6 @@ def main(argv):
     except KeyboardInterrupt:
         return "Stopped. The next start goes on from here."
     if name == "lab":
-        from .lab.start import reset
-
-        reset.keep_copy()
         paths = [os.path.join(setup.ROOT, "s02_tool_use", "lab", "start"), os.environ.get("JUPYTER_CONFIG_PATH")]
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
     if name in ("lab", "test"):
