@@ -73,10 +73,12 @@ def notebook_of(cells):
 class Lab:
     """JupyterLab as the course starts it, with a home and settings of its own: `with Lab(folder) as lab: lab.url`.
 
-    settings=False starts it as anybody would who knows nothing of the course's settings.
+    settings=False starts it as anybody would who knows nothing of the course's settings. `python` may be that of
+    another environment, and `app` Notebook 7 ("notebook"), whose pages have another address.
     """
 
-    def __init__(self, folder, settings=True):
+    def __init__(self, folder, settings=True, python=sys.executable, app="jupyterlab"):
+        self.python, self.app, self.pages = python, app, "notebooks" if app == "notebook" else "lab/tree"
         self.settings = {"JUPYTER_CONFIG_PATH": str(ROOT / "s02_tool_use" / "lab" / "start")} if settings else {}
         self.folder, self.home = Path(folder), Path(tempfile.mkdtemp(prefix="lab-"))
         with socket.socket() as probe:
@@ -100,7 +102,7 @@ class Lab:
             "--expose-app-in-browser",  # gives the page window.jupyterapp, whose commands the tests call
         ]
         self.log = open(self.home / "log", "w+", encoding="utf-8")
-        command = [sys.executable, "-m", "s02_tool_use.lab.start.fast_imports", "jupyterlab", *options]
+        command = [self.python, "-m", "s02_tool_use.lab.start.fast_imports", self.app, *options]
         self.process = subprocess.Popen(
             command, cwd=self.folder, env=env, stdout=self.log, stderr=self.log, start_new_session=True
         )
@@ -282,7 +284,7 @@ class Browser:
 
     def open(self, lab, notebook):
         """Open a notebook, given by its path below the server's folder, and wait until its kernel is ready."""
-        self.call("Page.navigate", url=f"{lab.url}/lab/tree/{notebook}?token={TOKEN}&reset")
+        self.call("Page.navigate", url=f"{lab.url}/{lab.pages}/{notebook}?token={TOKEN}&reset")
         self.wait("the notebook to open", _CURRENT + "return panel?.context?.isReady && !!panel.content.activeCell")
         self.run(
             _CURRENT + "await panel.sessionContext.ready; app.shell.activateById(panel.id); app.shell.collapseLeft();"
