@@ -53,6 +53,10 @@ class Handler(door.Handler):
             if hasattr(self, "ends"):
                 self.ends.close()
 
+    def _refuse(self, no):
+        no.message = cut(no.message)  # it may quote anything
+        super()._refuse(no)
+
     def _forwarded(self):
         path, _, query = self.path.partition("?")
         account = self._account()
@@ -92,13 +96,8 @@ class Handler(door.Handler):
 
     def _check(self, request):
         if request.get("model") not in self.server.models:
-            raise ApiError(
-                404, f"the room's model is {' or '.join(self.server.models)}, and this request names another"
-            )
-        if self.path.partition("?")[0] == PATHS[0] and (
-            type(request.get("max_tokens")) is not int or request["max_tokens"] < 1
-        ):
-            raise ApiError(400, "max_tokens: a whole number, 1 or more, is needed")
+            ours = " or ".join(self.server.models)
+            raise ApiError(404, f"the room's model is {ours}, and this request names another")
         tools = request.get("tools") if isinstance(request.get("tools"), list) else []
         kinds = [str(tool.get("type")) for tool in tools if isinstance(tool, dict)]
         kinds += [key for key in ("mcp_servers", "container") if request.get(key)]
@@ -110,7 +109,9 @@ class Handler(door.Handler):
         """(tokens that the request reads, the Promise). Counted roughly where much is left, else by the endpoint."""
         import httpx2
 
-        seats, most, exact = self.server.seats, request["max_tokens"], None
+        seats, most, exact = self.server.seats, request.get("max_tokens"), None
+        if type(most) is not int or most < 1:
+            raise ApiError(400, "max_tokens: a whole number, 1 or more, is needed")
         text, images = re.subn(r'("data": ")[\w+/=-]{200,}', r"\1", json.dumps(request, ensure_ascii=False))
         reads = wire.count_tokens(text) + images * IMAGE_TOKENS
         if images or '"source"' in text or '"file_id"' in text or seats.left(account) < 2 * reads + most:
@@ -251,7 +252,8 @@ class Proxy(door.Door):
         """Tell the teacher, once."""
         if text not in self._told:
             self._told.add(text)
-            print(f"{time.strftime('%H:%M')}  {cut(text)}", flush=True)
+            with contextlib.suppress(OSError):  # nobody may be reading
+                print(f"{time.strftime('%H:%M')}  {cut(text)}", flush=True)
 
 
 def without_key(events: Iterator[dict]) -> Iterator[dict]:

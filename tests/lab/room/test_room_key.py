@@ -260,6 +260,16 @@ def test_the_key_is_in_no_body_and_no_header_that_comes_back(opened, capfd, fold
     assert proxy.seats.new[1] not in everything_of(proxy, capfd, folder)
 
 
+def test_the_key_is_in_no_error_of_the_proxy_itself(opened, monkeypatch, capfd):
+    proxy = opened()
+    monkeypatch.setattr(proxy.client, "build_request", lambda *_, headers, **__: int(str(headers)))
+    status, kind, said = error_of(raw(proxy, ASKED))
+    assert (status, kind) == (500, "api_error")
+    assert said.startswith("The room's proxy failed with ValueError: ")
+    assert "[key removed]" in said
+    assert KEY not in capfd.readouterr().err
+
+
 def test_a_learner_that_sends_the_key_by_chance_does_not_get_it_written_down(opened, capfd, folder):
     proxy = opened(answers("Hello"), record=folder)
     raw(proxy, {**ASKED, "messages": [{"role": "user", "content": KEY}]})
@@ -425,6 +435,20 @@ def test_an_image_costs_what_the_endpoint_says_and_not_its_letters(opened):
     asked = {**ASKED, "stream": True, "messages": [{"role": "user", "content": [image]}]}
     assert raw(proxy, asked)[0] == 200
     assert spent(proxy) == 1502
+
+
+def test_a_document_behind_an_address_is_counted_by_the_endpoint_before_it_is_paid_for(opened):
+    document = {"type": "document", "source": {"type": "url", "url": "https://example.org/long.pdf"}}
+    asked = {**ASKED, "messages": [{"role": "user", "content": [document]}]}
+    sent = []
+    with endpoint(body=lambda handler: sent.append(handler.path) or b'{"input_tokens": 80000}') as url:
+        proxy = opened(url, each=10_000)
+        assert error_of(raw(proxy, asked)) == (
+            402,
+            "billing_error",
+            "This seat has 10,000 of its 10,000 tokens left, and this needs more: ask your teacher",
+        )
+    assert sent == ["/v1/messages/count_tokens"]
 
 
 # ---- endpoints and learners that go away, are slow, or lie
