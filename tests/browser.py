@@ -315,7 +315,7 @@ class Browser:
         self.run(
             _CURRENT + "const cells = panel.content.widgets, at = cells.findIndex(c => c.model.id === cell);"
             "panel.content.activeCellIndex = at; for (let i = 0; i < 200; i++) {"
-            "  const all = cells[at].node.querySelector('.jp-OutputArea').querySelectorAll('button, input, select');"
+            "  const all = cells[at].node.querySelectorAll('.jp-OutputArea :is(button, input, select)');"
             "  const first = [...all].find(e => e.offsetParent && !e.disabled); if (first) { first.focus(); return; }"
             "  await new Promise(done => setTimeout(done, 50)); }"
             "throw Error('no control in ' + cell)",
