@@ -239,12 +239,14 @@ def main(argv: Sequence[str] | None = None) -> int | str:
     except (OSError, OverflowError) as error:
         return door.cannot_listen(given, error)
     at = door.address(board)
+    closed = [home for home in given.homes.glob("*") if not os.access(home, os.X_OK)] if given.homes else []
     door.serve(
         board,
         [
             f"Your page, for you alone:  {at}/?token={board.token}",
             f"Who wants to be on it runs in a notebook:  {board.line}",
             f"or writes into .env:  BOARD={at}/{board.word}  and  NAME=YOUR NAME",
+            *[f"{len(closed)} homes cannot be read: start the board as the user who runs the hub."] * bool(closed),
             f"{door.who_can_come(given.ip)} Ctrl-C ends it.",
         ],
     )

@@ -161,6 +161,15 @@ def test_a_home_whose_file_is_a_pipe_a_link_or_rubbish_does_not_hold_up_the_page
         assert "<img" not in page(room)
 
 
+def test_homes_that_may_not_be_read_are_said(tmp_path, monkeypatch, capsys):
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(board.os, "access", lambda path, _: path.name == "a")
+    monkeypatch.setattr(board.door, "serve", lambda door, lines: (print(*lines, sep="\n"), door.server_close()))
+    assert board.main(["--port", "0", "--homes", str(tmp_path)]) == 0
+    assert "\n2 homes cannot be read: start the board as the user who runs the hub.\n" in capsys.readouterr().out
+
+
 # ---- who may do what
 
 
