@@ -158,9 +158,10 @@ class Board(door.Door):
             f"<td>{_minutes(now - row.heard)} ago</td></tr>"
             for row in rows
         )
+        who = f"{len(rows)} learner{'s' * (len(rows) != 1)}"
         table = (
             f'<div class="wide" tabindex="0" role="region" aria-label="Learners and exercises"><table>'
-            f'<thead><tr><th rowspan="2" scope="col">{len(rows)} learners</th>{heads}<th rowspan="2" scope="col">solved'
+            f'<thead><tr><th rowspan="2" scope="col">{who}</th>{heads}<th rowspan="2" scope="col">solved'
             f'</th><th rowspan="2" scope="col">last check</th></tr><tr>{names}</tr></thead>'
             f"<tbody>{lines}</tbody></table></div>"
         )
