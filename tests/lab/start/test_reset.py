@@ -246,6 +246,7 @@ def test_the_help_says_what_can_be_asked(capsys):
 
 def test_the_command_works_in_a_fresh_copy_without_its_environment(tmp_path, hermetic):
     copy = tmp_path / "course"
+    git(tmp_path, "--version")  # is it here at all?
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     if listed.returncode:
         pytest.skip("this copy of the course is no clone")
