@@ -835,6 +835,8 @@ def test_a_run_can_be_stopped_and_goes_on(stepper, place):
         press(panel, "Stop")
         await until(lambda: not panel.busy)
         assert "(cancelled)" in shown(panel)
+        assert re.search(r"step \d+\W+stopped\W+Stopped. Forward goes on.", shown(panel))
+        assert "failed" not in shown(panel)
         vars(panel.run).pop("forward", None)
         press(panel, "To the end ▶▶")
         await until(lambda: "Go on." in shown(panel))
