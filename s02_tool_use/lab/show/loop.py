@@ -6,6 +6,7 @@ In a widget it is SVG in the page, in the page's own colour. Left out: who light
 """
 
 import base64
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ STAGES = {
 TURN, END = "turn", "end"  # the arrow that leads back, and where the loop ends: they can be lit too
 LANES = ("model", "program")
 ENDS = "no tool_use: the loop ends"
+NAME = 26  # characters of a line that says who answers
 SLOTS = 3  # calls that are drawn; more are counted
 
 _WIDE, _HIGH, _BOX, _TALL = 724, 196, 94, 30  # of the picture, and of a box in it
@@ -147,7 +149,10 @@ def _parts(names, who, turn, calls, left_out, ends, colour):
         parts.append(_words(12, top + 17, lane, 'text-anchor="start" font-weight="bold"'))
     if who:
         parts.append(_words(12, 40, "who answers:", 'text-anchor="start" font-size="12"'))
-        parts.append(_words(12, 57, _cut(who, 23), 'text-anchor="start"'))
+        first = next(iter(textwrap.wrap(who, NAME)), "")  # the name of a model may be long
+        lines = [first, _cut(who.strip()[len(first) :].strip(), NAME)]
+        size = ' font-size="12"' * (len(who) > NAME - 3)
+        parts += [_words(12, 57 + 14 * at, line, f'text-anchor="start"{size}') for at, line in enumerate(lines) if line]
     parts += _arrows()
     for at, (name, (lane, column, _)) in enumerate(STAGES.items(), 1):
         parts.append(_box(column, _MIDDLE[lane], [f"{at} {name}"], colour if name in names else ""))

@@ -23,7 +23,7 @@ STYLE = """<style>
 .s02-panel .widget-toggle-button.mod-active::before { content: "\\2713\\00a0" }
 .s02-panel .widget-html > .widget-html-content { min-width: 0; overflow-wrap: anywhere }
 .s02-panel th { overflow-wrap: break-word }
-.s02-panel td > span { white-space: nowrap }
+.s02-panel td > b { white-space: nowrap }
 .s02-panel .widget-inline-hbox { flex-wrap: wrap; height: auto }
 .s02-panel .widget-inline-hbox > .widget-label {
   height: auto; min-width: max-content; max-width: 100%; white-space: normal; overflow-wrap: anywhere }

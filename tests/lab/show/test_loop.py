@@ -233,3 +233,20 @@ def test_a_hundred_messages_take_no_more_than_four_lines():
 def test_what_is_no_message_is_drawn_too(broken):
     assert show_newest([broken], []).html
     assert show_newest([USER, broken], [broken]).text
+
+
+@pytest.mark.parametrize(
+    ("who", "lines"),
+    [
+        ("rules", ["rules"]),
+        (" ", []),
+        ("a-model-5-5-20260929-preview", ["a-model-5-5-20260929-", "preview"]),
+        (f"vendor/{'x' * 26}", [f"vendor/{'x' * 19}", "x" * 7]),
+        ("x" * 90, ["x" * 26, "x" * 25 + "…"]),
+    ],
+)
+def test_the_long_name_of_a_model_has_two_lines_in_the_picture_and_is_whole_in_its_text(who, lines):
+    drawn = draw_loop("built", who=who, caption=False)
+    written = re.findall(r'<text x="12" [^>]*>([^<]*)</text>', drawn.html)
+    assert [line for line in written if line not in ("model", "program", "who answers:")] == lines
+    assert who in drawn.text
