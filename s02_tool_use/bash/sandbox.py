@@ -150,9 +150,12 @@ def _bubblewrap(work, network):
         mounts.append(("--ro-bind-try", resolv, resolv))
     # A deeper one must not be hidden by a later one.
     mounts = sorted(dict.fromkeys(mounts), key=lambda mount: mount[-1].rstrip("/").count("/"))
+    # To root the settings of the whole machine's kernel are files of its own, also without capabilities.
+    kernel = () if os.geteuid() else ("/proc/sys", "/proc/sysrq-trigger")
     return [
         *(program(work), "--unshare-all", *["--share-net"] * network, "--die-with-parent", "--cap-drop", "ALL"),
         *("--proc", "/proc", "--dev", "/dev"),  # first: a workspace may lie in /dev/shm
+        *(word for path in kernel for word in ("--ro-bind-try", path, path)),
         *(word for mount in mounts for word in mount),
         *("--chdir", "/", "--"),
     ]

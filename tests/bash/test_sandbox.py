@@ -29,6 +29,13 @@ def key_in(path):
     return path
 
 
+@needs_bubblewrap
+@pytest.mark.parametrize("file", ["/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger"])
+def test_a_command_of_root_changes_no_setting_of_the_kernel(confined, file):
+    said = run_bash(f"python -c \"open('{file}', 'r+'); print('it may')\"")  # opened, and nothing written
+    assert "it may" not in said
+
+
 # ---- the file with the key
 
 READS = [
