@@ -451,7 +451,7 @@ def test_each_code_cell_was_run_in_order_so_that_nbval_compares_it(path):
     assert counts == list(range(1, len(counts) + 1)), "run: python tests/refresh.py"
 
 
-@by_name([*NOTEBOOKS, *SOLUTIONS, ROOT / "README.md", ROOT / "notebooks" / "TEACHING.md"])
+@by_name([*NOTEBOOKS, *SOLUTIONS, ROOT / "README.md", *(ROOT / "notebooks").glob("*.md")])
 def test_every_link_to_a_file_resolves(path):
     text = path.read_text(encoding="utf-8") if path.suffix == ".md" else "\n".join(cells(path, "markdown"))
     for target in re.findall(r"\]\(([^)#]+)", text):

@@ -170,7 +170,7 @@ def sees(learner, kernel, others):
         if SECRET.format(learner.name) not in shown:
             found.append(f"{learner.name} does not see the own file by {way}: this test looks at nothing")
         found += [f"{learner.name} sees {o.name} by {way}" for o in others if o.name in shown]
-    for other in others:
+    for other in others[:2]:
         for path in ("..%2F", f"..%2F{other.name}%2Fmine.txt", f"%2Fhome%2F{other.name}%2Fmine.txt"):
             if learner.ask(f"contents/{path}").ok:
                 found.append(f"{learner.name} reads {path} by the file browser")

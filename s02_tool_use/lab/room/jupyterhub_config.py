@@ -52,6 +52,8 @@ c.Spawner.environment = {
 }
 # Not a login shell, which on Debian sets another PATH.
 c.Spawner.args = ["--ServerApp.terminado_settings={'shell_command': ['/bin/bash']}"]
+# A kernel whose page was closed ends after ten minutes: the memory of the room is that of its kernels.
+c.Spawner.args += ["--MappingKernelManager.cull_idle_timeout=600", "--MappingKernelManager.cull_interval=60"]
 c.Spawner.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 
 # When all thirty start at once on two cores, the last server is ready after some minutes.

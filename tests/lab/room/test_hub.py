@@ -1,6 +1,7 @@
 """The hub's seats: passwords, homes, what is handed out, what a seat sees. That it runs is proven in tests/machine."""
 
 import os
+import re
 import runpy
 import socket
 import sys
@@ -298,3 +299,14 @@ def test_a_learner_without_bubblewrap_is_told_apart_in_what_the_teacher_reads(tm
     assert "without TLS: others there could read passwords" in said
     assert "Every learner can read what you can read" in said
     assert "0.0.0.0" not in said
+
+
+def test_the_page_about_hubs_has_the_settings_and_versions_of_ours():
+    page = (setup.ROOT / "notebooks" / "HUB.md").read_text(encoding="utf-8")
+    config = hub.CONFIG.read_text(encoding="utf-8")
+    pins = (hub.NEEDS / "hub.txt").read_text(encoding="utf-8").split()
+    assert re.search(r"jupyterhub==[\d.]+", page)[0] in pins
+    for setting in ("concurrent_spawn_limit = (.*)", "start_timeout = .*?([0-9]+)", 'default_url = "(.*)"'):
+        assert re.search(setting, page)[1] == re.search(setting, config)[1]
+    assert f"{hub.MEGABYTES} MB for each learner" in page
+    assert "s02_tool_use.lab.room.seat" in page
