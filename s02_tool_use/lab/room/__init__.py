@@ -18,7 +18,10 @@ def main(argv: Sequence[str]) -> int | str | None:
     name, *rest = argv or ["--help"]
     if name in COMMANDS:
         module = importlib.import_module(f".{name}", __name__)
-        status: int | str | None = module.main(rest)
+        try:
+            status: int | str | None = module.main(rest)
+        except KeyboardInterrupt:
+            return "Stopped."
         return status
     lines = [f"python3 -m s02_tool_use room {name:7} {does}" for name, does in COMMANDS.items()]
     page = "\n".join(["What a teacher runs for a room. Each says more with --help.", "", *lines])

@@ -55,7 +55,10 @@ def main(argv: Sequence[str]) -> int | str:
     parser.add_argument("--shared-user", action="store_true", help="without bubblewrap: learners can read all of yours")
     given = parser.parse_args(argv)
     folder: Path = given.folder.resolve()
-    known = read_seats(folder)
+    try:
+        known = read_seats(folder)
+    except (OSError, ValueError) as error:
+        return f"The seats of this hub cannot be read ({error}). Were they made by another user? Name another --folder."
     if strangers := [name for name in given.new_password if name not in known]:
         return f"There is no seat {strangers[0]}. There are {', '.join(known) or 'none yet'}."
     users = given.users if given.users is not None else len(known) or 30

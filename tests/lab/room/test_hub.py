@@ -76,6 +76,11 @@ def test_what_cannot_be_is_one_sentence(argv, said, tmp_path):
     assert not (tmp_path / "hub").exists()
 
 
+def test_seats_that_cannot_be_read_are_one_sentence(tmp_path):
+    (tmp_path / "seats.json").write_text("{")
+    assert hub.main(["--folder", str(tmp_path)]).startswith("The seats of this hub cannot be read (")
+
+
 def test_on_windows_it_says_what_to_take_instead(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     assert hub.main(["--folder", str(tmp_path)]).startswith("JupyterHub does not run on Windows: take ")

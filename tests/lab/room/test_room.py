@@ -26,3 +26,11 @@ def test_each_command_is_a_module_that_explains_itself(name, capsys):
         importlib.import_module(f"s02_tool_use.lab.room.{name}").main(["--help"])
     assert ended.value.code == 0
     assert f"room {name}" in capsys.readouterr().out
+
+
+def test_ctrl_c_is_one_word(monkeypatch):
+    def stop(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("s02_tool_use.lab.room.check"), "main", stop)
+    assert room.main(["check"]) == "Stopped."
