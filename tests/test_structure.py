@@ -97,7 +97,13 @@ def room_of(parts):
     """The room of a module, given as the parts of its name after s02_tool_use; None for the package itself."""
     parts = parts[:2] if parts[:1] == ["lab"] else parts[:1]
     name = "/".join(parts)
-    return name if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists() else None
+    return name if name in modules() else None
+
+
+@functools.cache
+def modules():
+    """The files and folders of the package by their names, for which a Mac's disk would take TOOLS for tools.py."""
+    return {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.rglob("*")}
 
 
 def arrows():

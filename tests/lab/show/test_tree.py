@@ -66,6 +66,7 @@ def test_each_path_has_its_place_in_words(room, path, verdict, place):
     assert said == (verdict, place)
 
 
+@needs_links
 def test_nothing_of_this_machine_is_shown(room):
     if sys.platform != "win32":
         os.symlink(room / "secret.txt", workdir() / "absolute")
