@@ -105,10 +105,10 @@ const edge = output.getBoundingClientRect().right + 1, faults = [], scrollers = 
 const say = (what, e) => faults.push([what, `${e.tagName} ${e.className} ${e.innerText ?? ''}`.slice(0, 120)]);
 const around = [document.scrollingElement, ...document.querySelectorAll('.jp-WindowedPanel-outer')];
 for (const e of [...around, output, ...output.querySelectorAll('*')]) {
+  if (e.matches('td > b') && e.getClientRects().length > 1) say('a badge in two lines', e);
   if (!e.clientWidth || !e.clientHeight || e.closest('svg')) continue;
   const { overflowX, overflowY } = getComputedStyle(e);
   const wide = e.scrollWidth - e.clientWidth, high = e.scrollHeight - e.clientHeight;
-  if (e.matches('td > b') && e.getClientRects().length > 1) say('a badge in two lines', e);
   if (output.contains(e) && e.getBoundingClientRect().right > edge) say('sticks out', e);
   if (e.tagName === 'SELECT') {  // it scrolls nothing, and cuts what is chosen
     const whole = e.parentElement.appendChild(e.cloneNode(true));
