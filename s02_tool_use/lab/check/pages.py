@@ -161,11 +161,11 @@ def cells(path: Path) -> list[dict[str, Any]]:
 
 
 def before_the_sections(path: Path) -> Iterator[str]:
-    """The code cells before `## 1.`."""
+    """The code cells before `## 1.`, but for the one that fetches the course in Colab: here it is."""
     for cell in cells(path):
         if cell["cell_type"] == "markdown" and re.search(r"(?m)^## 1\.", cell["source"]):
             return
-        if cell["cell_type"] == "code":
+        if cell["cell_type"] == "code" and cell.get("id") != "elsewhere":
             yield cell["source"]
 
 
