@@ -432,8 +432,8 @@ def in_order(browser, cell):
 
 
 def keeps_focus(browser, cell):
-    """The focus is still in the panel: what had it was neither taken away nor switched off."""
-    assert browser.in_cell(cell, STOP)[0], f"the focus is lost, it is on {browser.run(LABEL)!r}"
+    """The focus is in the panel: what had it was not switched off, or has handed it on a moment later."""
+    wait_for("the focus", lambda: browser.in_cell(cell, STOP)[0])
 
 
 def test_a_chat_by_keyboard(worked):
