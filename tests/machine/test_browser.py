@@ -121,6 +121,7 @@ def test_stepper_goes_forward_edits_a_result_and_forks(widgets):
         widgets.press("Space" if step % 2 else "Enter")
         widgets.wait_for_output("stepper", f"step {step} ")
         assert title in widgets.output("stepper").partition(f"step {step} ")[2]
+        wait_for("its end", lambda: "at work" not in widgets.output("stepper"))  # until then a key goes nowhere
         assert ("waits for its result" in widgets.output("stepper")) == (step in (4, 5))
     picture(widgets, "stepper")
     widgets.tab_to("More ▾")

@@ -18,7 +18,7 @@ await panel.context.ready; await panel.sessionContext.ready; app.shell.activateB
 # What has a bar of its own below it. JupyterLab draws the cells that are near, and here all of them.
 SCROLLS = """
 panel.content.notebookConfig = {...panel.content.notebookConfig, windowingMode: 'none'};
-const cells = panel.content.widgets, drawn = '.cm-line, .jp-MarkdownOutput > *';
+const cells = panel.content.widgets, drawn = '.cm-line, .jp-MarkdownOutput > *, .jp-Placeholder';
 await Promise.all(cells.map(cell => cell.ready));
 while (cells.some(cell => !cell.node.querySelector(drawn))) await new Promise(done => setTimeout(done, 100));
 return cells.flatMap(cell => [...cell.node.querySelectorAll('*')]
