@@ -67,7 +67,8 @@ def stopped_at(step, function):
 
     def trace(frame, event, _):
         nonlocal left
-        if "site-packages" in frame.f_code.co_filename:  # what the collector calls meanwhile, such as Hypothesis
+        # What the collector calls meanwhile, such as Hypothesis; and in a __del__ Python itself loses the interrupt.
+        if "site-packages" in frame.f_code.co_filename or frame.f_code.co_name == "__del__":
             return None
         if event in ("line", "call"):
             left -= 1
