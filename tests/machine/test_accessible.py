@@ -464,7 +464,7 @@ def test_a_chat_by_keyboard(worked):
     tab_to(worked, "You")
     worked.type("Wait.")
     worked.press("Enter")
-    says("sleep 60")
+    says("The agent wants to run bash")
     tab_to(worked, "Always in this session", back=True)
     worked.press("Space")
     wait_for("the question to go", lambda: "wants to run" not in worked.output("chat").split("You")[0])

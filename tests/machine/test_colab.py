@@ -53,7 +53,10 @@ def colab(tmp_path_factory):
         client = NotebookClient(
             notebook, timeout=300, kernel_name="colab", resources={"metadata": {"path": str(folder)}}
         )
-        client.create_kernel_manager().kernel_spec_manager = KernelSpecManager(kernel_dirs=[str(spec.parent)])
+        manager = client.create_kernel_manager()
+        manager.kernel_spec_manager = KernelSpecManager(kernel_dirs=[str(spec.parent)])
+        # A port that was free a moment ago may be another test's by now.
+        manager.transport, manager.ip = "ipc", str(folder / "kernel")
         client.execute(env=os.environ | variables)
 
     return run

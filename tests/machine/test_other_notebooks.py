@@ -74,8 +74,9 @@ def colab(tmp_path_factory):
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import KernelManager
 
-    python = environment(tmp_path_factory.mktemp("colab") / "env", *COLAB)
-    manager = KernelManager()
+    base = tmp_path_factory.mktemp("colab")
+    python = environment(base / "env", *COLAB)
+    manager = KernelManager(transport="ipc", ip=str(base / "kernel"))  # a free port may be another test's by now
     command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     manager._kernel_spec = KernelSpec(argv=command, display_name="Colab", language="python", env={"S02_OFFLINE": "1"})
     manager.start_kernel(cwd=str(ROOT))
