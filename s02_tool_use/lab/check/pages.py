@@ -152,20 +152,23 @@ def solutions_in(path: Path) -> Iterator[Solution]:
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook, each source as one string. None of a file that is no notebook."""
+    """The cells of a notebook, each source as one string. None of a file that is no notebook.
+
+    The one that fetches the course in Colab is left out: whoever reads this has the course.
+    """
     try:
         found = json.loads(path.read_bytes())["cells"]
-        return [{**cell, "source": "".join(cell["source"])} for cell in found]
+        return [{**cell, "source": "".join(cell["source"])} for cell in found if cell.get("id") != "elsewhere"]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 
 
 def before_the_sections(path: Path) -> Iterator[str]:
-    """The code cells before `## 1.`, but for the one that fetches the course in Colab: here it is."""
+    """The code cells before `## 1.`."""
     for cell in cells(path):
         if cell["cell_type"] == "markdown" and re.search(r"(?m)^## 1\.", cell["source"]):
             return
-        if cell["cell_type"] == "code" and cell.get("id") != "elsewhere":
+        if cell["cell_type"] == "code":
             yield cell["source"]
 
 

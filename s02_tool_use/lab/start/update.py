@@ -124,10 +124,15 @@ def changed(one: str, *other: str, cached: bool = False) -> list[str]:
     ]
 
 
+def files_of(commit: str) -> set[str]:
+    """The names of all files that a commit has."""
+    return {name for name in git("ls-tree", "-r", "--name-only", "-z", commit).split("\0") if name}
+
+
 def in_the_way(base: str, there: str, theirs: list[str]) -> list[str]:
     """The files that both sides have changed or made."""
     mine = {*changed(base), *changed(base, cached=True)}
-    before = {name for name in git("ls-tree", "-r", "--name-only", "-z", base).split("\0") if name}
+    before = files_of(base)
     return [name for name in theirs if name in mine or (name not in before and os.path.lexists(reset.ROOT / name))]
 
 
@@ -152,7 +157,7 @@ def keep_commits(commit: str) -> str:
 
 def out_of_the_way(names: list[str], base: str) -> None:
     """Make these files what they were before either side changed them. The learner's are kept by now."""
-    before = {name for name in git("ls-tree", "-r", "--name-only", "-z", base).split("\0") if name}
+    before = files_of(base)
     if old := [name for name in names if name in before]:
         git("--literal-pathspecs", "checkout", "-q", base, "--", *old)
     if new := [name for name in names if name not in before]:

@@ -76,3 +76,9 @@ def test_text_of_an_output_is_no_markup():
     error = {"output_type": "error", "ename": "<b>", "evalue": "a < b", "traceback": []}
     assert handout.output(error) == "<pre>&lt;b&gt;: a &lt; b</pre>"
     assert handout.output({"output_type": "stream", "text": ["<i>", "&"]}) == "<pre>&lt;i&gt;&amp;</pre>"
+
+
+def test_the_slides_leave_out_the_cell_that_fetches_the_course_in_colab():
+    page = handout.COURSE / "04_safe_path.ipynb"
+    assert "the-course" in page.read_text(encoding="utf-8")
+    assert "the-course" not in handout.slides(page)
