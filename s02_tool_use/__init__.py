@@ -6,6 +6,9 @@ Importing the package imports nothing else: not the SDK, not IPython, not even t
 import importlib
 import sys
 
+# A browser page, through Pyodide: one thread, no processes, no sockets.
+IN_A_PAGE = sys.platform == "emscripten"
+
 
 def lazily(package, homes):
     """Return `__all__` and `__getattr__` of `package`, which loads each name from its module when it is first used.
