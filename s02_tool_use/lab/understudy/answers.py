@@ -12,7 +12,7 @@ EXAMPLES = [
     ("edit", "Replace 'Hello' by 'Goodbye' in hello.txt", "把 hello.txt 里的“你好”改成“再见”"),
     ("run", "Run `ls`", "运行 `ls`"),
 ]
-NO_TOOLS = "This request offers me no tools, so I can only talk. With tools "
+NO_TOOLS = "This request offers me no tools, so I can only talk.\nWith tools "
 
 
 def talk(clause):
