@@ -32,7 +32,7 @@ COMMANDS = {
     "doctor": ["-c", CALL.format("start.doctor")],
     "reset": ["-c", CALL.format("start.reset")],
     "update": ["-c", CALL.format("start.update")],
-    "handout": ["-c", CALL.format("room.handout")],
+    "handout": ["-c", CALL.format("publish.handout")],
     "room": ["-c", CALL.format("room")],
 }
 

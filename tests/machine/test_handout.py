@@ -7,7 +7,7 @@ import re
 import pytest
 from browser import Browser, find_chromium
 
-from s02_tool_use.lab.room import handout
+from s02_tool_use.lab.publish import handout
 
 if not find_chromium():
     if os.environ.get("CI"):

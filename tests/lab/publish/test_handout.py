@@ -6,7 +6,7 @@ import pytest
 from refresh import notebooks, read
 
 from s02_tool_use import TOOLS
-from s02_tool_use.lab.room import handout
+from s02_tool_use.lab.publish import handout
 
 PAGES = [path for path in notebooks() if path.parent.name == "notebooks"]
 
