@@ -116,6 +116,22 @@ def windows_paths(monkeypatch):
 
 
 @pytest.fixture
+def in_a_page(monkeypatch):
+    """A browser page, as far as it can be had here: there are no sockets for whoever asks whether this is one."""
+    from s02_tool_use.lab.client import endpoint
+
+    monkeypatch.setattr(s02_tool_use, "IN_A_PAGE", True)
+    monkeypatch.setattr(endpoint, "_server", None)
+
+
+@pytest.fixture(params=["sockets", "page"])
+def network(request):
+    """Each test over sockets, and as a browser page has it: in one process, without any."""
+    if request.param == "page":
+        request.getfixturevalue("in_a_page")
+
+
+@pytest.fixture
 def scripted():
     """A function that takes a script and returns (client, model), as connect(script=...) does. Closes its clients."""
     from s02_tool_use.lab.client.endpoint import connect

@@ -18,6 +18,12 @@ needs_bash = pytest.mark.skipif(not which_bash(), reason="there is no bash here"
 TESTS = Path(__file__).parent
 
 
+# The offline API is reached over sockets, and in a browser page without any: `network` of conftest.py is both. The
+# other mark is for a test of a module that asks for `network` throughout, and is about what only sockets reach.
+over_both = pytest.mark.usefixtures("network")
+over_sockets = pytest.mark.parametrize("network", ["sockets"], indirect=True)
+
+
 def posix(what: str) -> pytest.MarkDecorator:
     """A mark for tests that need what POSIX systems have, such as "pipes with a name"."""
     return pytest.mark.skipif(ON_WINDOWS, reason=f"Windows has no {what}")

@@ -1,11 +1,13 @@
 """The Messages API on this machine: real HTTP on 127.0.0.1, so that any client can talk to it, without key or network.
 
 A request is judged as the real API judges it (rules.py), an answerer (understudy/) says what to reply, wire.py gives
-that its form. It runs no tool, writes no file, keeps no conversation.
+that its form. It runs no tool, writes no file, keeps no conversation. A browser page has no sockets: there the same
+bytes go in and out in the same process, and only clients of connect() find it.
 """
 
 import contextlib
 import dataclasses
+import io
 import itertools
 import json
 import socket
@@ -17,6 +19,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
+
+import s02_tool_use
 
 from . import wire
 from .rules import FIRST_PARTY, Profile, validate
@@ -277,7 +281,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send(self, response):
         """Without a length, each piece is a chunk: so a client can tell a body that ended from one that broke."""
-        status, headers, pieces, whole, slow = response
+        status, headers, pieces, whole, _ = response
         if status is None:
             self.close_connection = True
             return
@@ -292,13 +296,22 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, str(value))
         self.end_headers()
         self._record(status, pieces)  # before it leaves: whoever has the answer finds it recorded
-        for piece in filter(None, pieces if self.command != "HEAD" else ()):  # an empty chunk would be the last
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-            if slow is not None:
+        self._deliver(self._parts_of(response, chunked))
+
+    def _parts_of(self, response, chunked):
+        """The body as it is sent. Whoever takes a part waits for the next one as long as the reply is slow."""
+        pieces = response.pieces if self.command != "HEAD" else ()
+        for piece in filter(None, pieces):  # an empty chunk would be the last
+            yield b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
+            if response.slow is not None:
                 self.wfile.flush()
-                time.sleep(slow)
-        if chunked and whole:
-            self.wfile.write(b"0\r\n\r\n")
+                time.sleep(response.slow)
+        if chunked and response.whole:
+            yield b"0\r\n\r\n"
+
+    def _deliver(self, parts):
+        for part in parts:
+            self.wfile.write(part)
 
     def _record(self, status, pieces):
         sent, got = (data[:KEPT_BYTES].decode(errors="replace") for data in (self.body, b"".join(pieces)))
@@ -309,8 +322,38 @@ class Handler(BaseHTTPRequestHandler):
         """Silent: what a thread prints would land in whichever notebook cell is running."""
 
 
+class Exchange(Handler):
+    """One request that comes as bytes. `response` makes the bytes of the answer, each piece when it is asked for."""
+
+    def __init__(self, request: bytes, server: "Server") -> None:
+        super().__init__(request, (HOST, 0), server)  # type: ignore[arg-type]  # where a connection would stand
+
+    def setup(self):
+        self.rfile, self.wfile, self._parts = io.BytesIO(self.request), io.BytesIO(), ()
+
+    handle = Handler.handle_one_request
+
+    def finish(self):
+        """Nothing is open."""
+
+    _drain = finish
+
+    def _deliver(self, parts):
+        self._parts = parts
+
+    def response(self):
+        yield self.wfile.getvalue()
+        yield from self._parts
+
+
+in_this_page: dict[str, "Server"] = {}  # the servers of a browser page that serve, by their URL
+_ports = itertools.count(1)  # of those: they only tell them apart
+
+
 class Server(socketserver.ThreadingTCPServer):
     """The offline API in a thread of this process: `with Server(Understudy()) as server:` and `server.url`.
+
+    In a browser page it opens no socket and starts no thread: an Exchange is made for each request.
 
     `answerer.reply(request)` is asked for each reply; `port` 0 takes a free one; `models` are the names that a request
     may ask for, others get a 404, and without any all names will do. `exchanges` holds the last requests
@@ -332,23 +375,31 @@ class Server(socketserver.ThreadingTCPServer):
         profile: Profile = FIRST_PARTY,
         host: str = HOST,
     ) -> None:
-        super().__init__((host, port), self.handler)
         self.models, self.profile = tuple(models), profile
         self.caller = Caller(answerer)
         self.callers: dict[str, Caller] = {}
-        self.exchanges, self.url = self.caller.exchanges, f"http://{host}:{self.server_address[1]}"
+        self.exchanges = self.caller.exchanges
         self._open: set[Any] = set()
+        self._thread: threading.Thread | None = None
+        if s02_tool_use.IN_A_PAGE:
+            self.url = f"http://{host}:{port or next(_ports)}"
+            return
+        super().__init__((host, port), self.handler)
+        self.url = f"http://{host}:{self.server_address[1]}"
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="offline server", daemon=True)
 
     def start(self) -> "Server":
         """Begin to serve. Returns the server itself."""
-        self._thread.start()
+        if self._thread:
+            self._thread.start()
+        else:
+            in_this_page[self.url] = self
         return self
 
     @property
     def alive(self) -> bool:
         """True while it serves. False in a forked child, which has a copy of this object, but not the thread."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() if self._thread else in_this_page.get(self.url) is self
 
     def add(self, answerer: Any) -> str:
         """Take one more client, with an answerer of its own. Returns the API key which that client is to use."""
@@ -358,6 +409,10 @@ class Server(socketserver.ThreadingTCPServer):
 
     def close(self) -> None:
         """Stop listening and end the connections. May be called twice."""
+        if not self._thread:
+            if self.alive:
+                del in_this_page[self.url]
+            return
         if self.alive:
             self.shutdown()
         self.server_close()

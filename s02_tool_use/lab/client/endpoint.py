@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import s02_tool_use
+
 from ...calls.secrets import cut
-from ..api.server import Server
+from ..api.server import Server, in_this_page
 from ..understudy import Scripted, Understudy
 from . import banner, edited, faults, prices, settings
 from .live import OF_A_BODY, Live
@@ -61,6 +63,7 @@ def connect(
 
     `record` names a file to which all that is sent and received is appended, without the key. `replay` names such a
     file, which then answers, offline and in its order; `departures(client)` says where a request departs from it.
+    In a browser page nothing leaves the page: an endpoint is refused, all else works.
     Raises SettingsError or RecordingError for what cannot work, with what to do.
     """
     for option, given in (("record=", record), ("a script", script)):
@@ -82,7 +85,7 @@ def connect(
     # Of what goes through the HTTP client, from the network to the SDK.
     watchers: list[Live | Recorder | Replay | Tap] = []
     if named:
-        options, note = settings.given(base_url, model, api_key)
+        options, note = settings.given(base_url, model, api_key, in_this_page)
     else:
         options, note = settings.in_force(other is not None)
     if options:
@@ -156,7 +159,13 @@ def _client(watchers, is_given, verify=True, **options):
 
     logging.getLogger("anthropic._base_client").addFilter(_cut_log)
     # No proxy may catch what stays on this machine.
-    http_client = anthropic.DefaultHttpxClient(trust_env=not settings.is_local(options["base_url"]), verify=verify)
+    trust_env = not settings.is_local(options["base_url"])
+    if s02_tool_use.IN_A_PAGE:
+        from .transport import Transport
+
+        http_client = anthropic.DefaultHttpxClient(transport=Transport(), trust_env=False)
+    else:
+        http_client = anthropic.DefaultHttpxClient(trust_env=trust_env, verify=verify)
     for watcher in watchers:
         http_client.send = partial(watcher.send, http_client.send)
     http_client.send = partial(_send_without_keys, http_client.send, is_given)

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import s02_tool_use
+
 from ..api.wire import stream_events
 from .faults import NO_MESSAGE, Stopped, printable
 from .progress import Progress
@@ -122,10 +124,11 @@ class Live:
 def at_work(model: str) -> Iterator[Progress]:
     """A line below the cell that waits: how long, and how many tokens there are. It goes when the waiting is over.
 
-    Nothing is shown for a reply that comes soon, nor outside a cell: a widget or a terminal shows its own.
+    Nothing is shown for a reply that comes soon, nor outside a cell: a widget or a terminal shows its own. Nor in a
+    browser page: it has no second thread, and nobody answers there who takes long.
     """
     progress, over, handle = Progress(), threading.Event(), None
-    if not in_a_cell():
+    if s02_tool_use.IN_A_PAGE or not in_a_cell():
         yield progress
         return
 

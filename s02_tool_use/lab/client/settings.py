@@ -5,9 +5,11 @@ import io
 import ipaddress
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+import s02_tool_use
 
 from ...calls.secrets import cut, keep
 from . import prices
@@ -32,6 +34,7 @@ KEY_START = "sk-"  # how keys begin, and no model and no address
 QUOTES = "\"'`“”‘’«»"
 DEFAULT_URL = "https://api.anthropic.com"
 CALL = "connect()"  # where arguments stand that are settings
+IN_THE_PAGE = "It all runs in this page, in your browser. For a real one install the course: no key is safe in a page."
 
 
 class SettingsError(ValueError):
@@ -48,9 +51,10 @@ def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
     """(settings, origin): base URL, model and one secret, by their names in NAMES, and where the secret stands.
 
     If nothing decides, ({}, what to say of it). `offline`: nothing decides. The file .env and every secret are kept
-    from the tools all the same: they are there. Raises SettingsError for a setting that cannot work.
+    from the tools all the same: they are there. Raises SettingsError for a setting that cannot work, in a browser page
+    for any that names an endpoint.
     """
-    note = "" if offline else "For a real one see .env.example."
+    note = "" if offline else IN_THE_PAGE if s02_tool_use.IN_A_PAGE else "For a real one see .env.example."
     keep(texts=secrets(os.environ.items()))
     if offline or os.environ.get(STAY_OFFLINE):
         with contextlib.suppress(SettingsError):
@@ -60,19 +64,26 @@ def in_force(offline: bool = False) -> tuple[dict[str, str], str]:
     for values, where in ((file, ".env"), (os.environ, "the environment")):
         found = _found(values)
         if found.get("api_key", ("", ""))[1].strip(QUOTES + " ") == PLACEHOLDER:
-            note = f"{found.pop('api_key')[0]} in {where} is still the placeholder: put your key there for a real one."
-        if found.keys() & {*SECRETS, "base_url"}:
+            name, _ = found.pop("api_key")
+            if not s02_tool_use.IN_A_PAGE:
+                note = f"{name} in {where} is still the placeholder: put your key there for a real one."
+        if deciding := [role for role in found if role in (*SECRETS, "base_url")]:
+            if s02_tool_use.IN_A_PAGE:
+                raise _no_endpoint(found[deciding[0]][0], where)
             # No secrets: .env may name the model for a key of the environment.
             more = {role: setting for role, setting in _found(file).items() if role in OF_A_MODEL}
             return _checked(found | more, where)
     return {}, note
 
 
-def given(base_url: str | None, model: str | None, api_key: str | None) -> tuple[dict[str, str], str]:
+def given(
+    base_url: str | None, model: str | None, api_key: str | None, in_this_page: Container[str] = ()
+) -> tuple[dict[str, str], str]:
     """(settings, origin), as in_force has them, from the arguments of connect(). Nothing else is looked at.
 
     So no key of .env or of the environment is sent to this address. All of them are kept from the tools all the same.
-    Raises SettingsError for what is missing or cannot work.
+    `in_this_page`: the only addresses that a browser page may name. Raises SettingsError for what is missing or cannot
+    work.
     """
     arguments = {"base_url": base_url, "model": model, "api_key": api_key}
     keep(texts=secrets((name.upper(), value) for name, value in arguments.items() if isinstance(value, str)))
@@ -82,12 +93,21 @@ def given(base_url: str | None, model: str | None, api_key: str | None) -> tuple
             raise SettingsError(f"{name}= must be a string, and this is {type(value).__name__}: give {GIVE[name]}.")
         if value is not None and not value.strip():
             raise SettingsError(f"{name}= is empty: give {GIVE[name]}.")
+    if s02_tool_use.IN_A_PAGE and base_url not in in_this_page:
+        raise _no_endpoint(next(f"{name}=" for name, value in arguments.items() if value is not None), CALL)
     if base_url is None:
         named = "model=" if api_key is None else "api_key="
         raise SettingsError(f"{named} needs base_url= beside it: give {GIVE['base_url']}.")
     if model is None:
         raise SettingsError(f"base_url= needs model= beside it: give {GIVE['model']}.")
     return _checked({name: (f"{name}=", value) for name, value in arguments.items() if value}, CALL)
+
+
+def _no_endpoint(name, where):
+    return SettingsError(
+        f"{name} in {where} is for an endpoint, and a browser page uses none: whoever serves the page could read a "
+        "key, and most endpoints take no calls from a page. Remove it here. For a real model install the course."
+    )
 
 
 # What an argument of connect() holds.

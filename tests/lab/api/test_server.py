@@ -1,4 +1,7 @@
-"""The offline API over real HTTP: what a client gets, whatever it sends, and that the server lives on."""
+"""The offline API over real HTTP: what a client gets, whatever it sends, and that the server lives on.
+
+Most of it is tried twice: over sockets, and through the transport that a browser page has in their place.
+"""
 
 import asyncio
 import http.client
@@ -13,13 +16,18 @@ import time
 import types
 
 import anthropic
+import httpx2
 import pytest
+from systems import over_sockets
 
 from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.lab.api import STRICT
 from s02_tool_use.lab.api import server as module
 from s02_tool_use.lab.api.server import Server
+from s02_tool_use.lab.client.transport import Transport
 from s02_tool_use.lab.understudy import Scripted, Understudy
+
+pytestmark = pytest.mark.usefixtures("network")
 
 HELLO = [{"role": "user", "content": "Hello"}]
 ASKED = {"model": "m", "max_tokens": 500, "messages": HELLO}
@@ -51,13 +59,18 @@ def scripted(*lines):
 
 def ask(server, method="POST", path="/v1/messages", body=ASKED, headers=HEADERS):
     """(status, headers, body) of one request; a body that is not JSON comes as text."""
-    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
     data = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
-    connection.request(method, path, data, headers)
-    response = connection.getresponse()
-    text = response.read().decode()
-    connection.close()
-    return response.status, response.headers, json.loads(text) if text.startswith("{") else text
+    if server.url in module.in_this_page:
+        with httpx2.Client(transport=Transport()) as client:
+            response = client.request(method, f"{server.url}{path}", content=data, headers=headers)
+        status, text = response.status_code, response.text
+    else:
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        connection.request(method, path, data, headers)
+        response = connection.getresponse()
+        status, text = response.status, response.read().decode()
+        connection.close()
+    return status, response.headers, json.loads(text) if text.startswith("{") else text
 
 
 def refusal(*answer):
@@ -71,7 +84,9 @@ def sdk():
     made = []
 
     def make(server):
-        http_client = anthropic.DefaultHttpxClient(trust_env=False)
+        http_client = anthropic.DefaultHttpxClient(
+            trust_env=False, **({"transport": Transport()} if server.url in module.in_this_page else {})
+        )
         made.append(anthropic.Anthropic(base_url=server.url, api_key="any", http_client=http_client, max_retries=0))
         return made[-1]
 
@@ -329,6 +344,7 @@ def test_a_body_over_32_mb_is_413(server):
     assert lives(server)
 
 
+@over_sockets
 def test_a_body_that_only_claims_to_be_large_is_refused_without_waiting_for_it(server):
     with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
         client.sendall(b"POST /v1/messages HTTP/1.1\r\nx-api-key: k\r\ncontent-length: 99999999999\r\n\r\n")
@@ -337,11 +353,13 @@ def test_a_body_that_only_claims_to_be_large_is_refused_without_waiting_for_it(s
     assert lives(server)
 
 
+@over_sockets
 def test_a_chunked_body_is_read(server):
     pieces = json.dumps(ASKED).encode()
     assert ask_chunked(server, [pieces[:10], pieces[10:]])[0] == 200
 
 
+@over_sockets
 def test_a_chunked_body_over_32_mb_is_413(server):
     piece = b"x" * (1024 * 1024)
     assert ask_chunked(server, [piece] * 33)[0] == 413
@@ -357,6 +375,7 @@ def ask_chunked(server, pieces):
     return answer
 
 
+@over_sockets
 @pytest.mark.parametrize(
     "raw",
     [
@@ -383,6 +402,7 @@ def test_broken_http_is_answered_or_dropped_and_the_server_lives_on(server, raw,
     assert capfd.readouterr() == ("", "")
 
 
+@over_sockets
 def test_a_length_that_is_no_number_is_named(server):
     headers = {**HEADERS, "content-length": "many"}
     assert refusal(*ask(server, headers=headers)) == (
@@ -392,6 +412,7 @@ def test_a_length_that_is_no_number_is_named(server):
     )
 
 
+@over_sockets
 def test_http_1_0_gets_its_stream_without_chunks(server):
     body = json.dumps(ASKED | {"stream": True}).encode()
     head = b"POST /v1/messages HTTP/1.0\r\nx-api-key: k\r\nanthropic-version: 2026-10-21\r\ncontent-length: %d\r\n\r\n"
@@ -402,6 +423,7 @@ def test_http_1_0_gets_its_stream_without_chunks(server):
     assert answer.endswith(b'data: {"type": "message_stop"}\n\n')
 
 
+@over_sockets
 def test_a_client_that_hangs_up_in_mid_stream_harms_nobody(capfd):
     with scripted({"content": "word " * 2000, "slow": 0.01}, "still here") as server:
         with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
@@ -413,6 +435,7 @@ def test_a_client_that_hangs_up_in_mid_stream_harms_nobody(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@over_sockets
 def test_two_hundred_requests_at_once_are_all_answered(server):
     answers = []
 
@@ -513,11 +536,13 @@ def test_pause_turn_and_refusal_arrive_as_asked_for(sdk):
 # The server itself
 
 
+@over_sockets
 def test_it_listens_on_loopback_only(server):
     assert server.url.startswith("http://127.0.0.1:")
     assert server.socket.getsockname()[0] == "127.0.0.1"
 
 
+@over_sockets
 def test_a_closed_server_leaves_nothing_behind(sdk):
     before = threading.active_count()
     with Server(Echo()) as server:
@@ -557,6 +582,7 @@ def test_each_client_of_one_server_has_its_own_answerer_ids_and_exchanges(server
     assert len(server.exchanges) == len(server.callers[key].exchanges) == 1
 
 
+@over_sockets
 def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
     command = [sys.executable, *COMMANDS["serve"], "--port", "0", "--model", "m"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -576,6 +602,7 @@ def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
         process.communicate()
 
 
+@over_sockets
 def test_a_port_that_is_taken_is_said_in_one_sentence(server):
     port = server.url.rpartition(":")[2]
     command = [sys.executable, *COMMANDS["serve"], "--port", port]
@@ -639,6 +666,7 @@ def test_the_sdk_s_tool_runner_has_a_tool_conversation(stream, sdk):
         assert (paths, last.content[0].text) == (["README.md"], "It says: tea.")
 
 
+@over_sockets
 def test_the_async_sdk_has_a_tool_conversation():
     async def talk(url):
         http_client = anthropic.DefaultAsyncHttpxClient(trust_env=False)

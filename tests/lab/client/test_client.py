@@ -9,6 +9,7 @@ import weakref
 
 import anthropic
 import pytest
+from systems import over_both
 from wire_log import exchanges
 
 from s02_tool_use.lab.api.server import Server
@@ -62,6 +63,7 @@ def test_without_settings_the_understudy_answers_and_the_banner_says_so(capsys):
     assert say(client, model).content[0].text.startswith("Hello. I am a set of rules, not a language model.")
 
 
+@over_both
 def test_a_script_answers_line_by_line(capsys):
     client, model = connect(script=["One.", "Two."])
     assert capsys.readouterr().out == "Offline: no language model answers here, the lines of the script do.\n"
@@ -75,6 +77,7 @@ def test_a_script_is_used_even_when_a_real_endpoint_is_named(dotenv):
     assert say(client, model).content[0].text == "From the script."
 
 
+@over_both
 def test_a_script_that_is_used_up_says_so_and_starts_over_with_connect():
     client, model = connect(script=["One."])
     say(client, model)
@@ -84,6 +87,7 @@ def test_a_script_that_is_used_up_says_so_and_starts_over_with_connect():
     assert say(client, model).content[0].text == "One."
 
 
+@over_both
 def test_clients_of_one_process_do_not_disturb_each_other():
     first, model = connect(script=["first one", "first two"])
     second, _ = connect(script=["second one"])
@@ -109,6 +113,7 @@ def test_proxy_variables_do_not_catch_offline_calls(monkeypatch):
         assert say(client, model).stop_reason == "end_turn"
 
 
+@over_both
 def test_exchanges_show_what_went_over_the_wire_of_this_client():
     client, model = connect(script=["One."])
     say(client.with_options(timeout=30), model)
@@ -131,6 +136,7 @@ def test_a_copy_goes_on_when_nobody_has_the_first_client_any_more():
     assert not closed[1].connections
 
 
+@over_both
 def test_a_stopped_server_is_replaced():
     connect()
     module._server.close()

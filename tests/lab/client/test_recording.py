@@ -14,6 +14,7 @@ import anthropic
 import pytest
 from fake_endpoint import endpoint
 from ordinary_user import as_ordinary_user
+from systems import over_both
 
 from s02_tool_use import agent_loop
 from s02_tool_use.__main__ import COMMANDS
@@ -85,6 +86,7 @@ def test_the_first_line_says_format_model_date_and_who_answered(capsys):
     }
 
 
+@over_both
 def test_each_request_has_a_line_with_what_was_sent_and_what_came_back():
     client, model = connect(["One.", "Two."], record="run.jsonl")
     replies = [say(client, model), say(client, model, "Go on")]
@@ -104,6 +106,7 @@ def test_a_line_is_there_as_soon_as_its_answer_is():
     assert len(lines()) == 2
 
 
+@over_both
 def test_a_stream_still_streams_and_its_events_are_kept():
     client, model = connect([{"content": "word " * 40, "slow": 0.001}], record="run.jsonl")
     seen = []
@@ -119,6 +122,7 @@ def test_a_stream_still_streams_and_its_events_are_kept():
     assert "whole" not in row
 
 
+@over_both
 def test_a_stream_that_the_reader_leaves_is_kept_as_far_as_it_came():
     client, model = connect([{"content": "word " * 40, "slow": 0.01}], record="run.jsonl")
     with client.messages.stream(model=model, max_tokens=300, messages=HELLO) as stream:
@@ -165,6 +169,7 @@ def test_a_compressed_answer_is_kept_readable(live):
     assert lines()[1]["response"] == message
 
 
+@over_both
 def test_text_of_every_kind_is_kept():
     text = "你好 \u2028 \x00 🙂"
     client, model = connect([text], record="run.jsonl")
@@ -215,6 +220,7 @@ def test_a_key_that_a_tool_printed_is_removed_though_it_is_not_in_use(folder, mo
     assert not any(secret in text for secret in (KEY, "token-token-token", "pass-word-1"))
 
 
+@over_both
 @pytest.mark.parametrize("content", [f"Your key: {KEY}, is it?", [{**CALL, "input": {"path": f"a/{KEY}/b/c/d/e"}}]])
 def test_a_key_that_a_stream_cuts_into_pieces_is_removed(folder, content):
     (folder / ".env").write_text(f"API_KEY={KEY}\n")

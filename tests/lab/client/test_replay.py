@@ -7,6 +7,7 @@ import warnings
 
 import anthropic
 import pytest
+from systems import over_both
 from wire_log import exchanges
 
 from s02_tool_use import agent_loop
@@ -61,6 +62,7 @@ def refused():
 # The same again
 
 
+@over_both
 @pytest.mark.parametrize("script", [SCRIPT, None], ids=["script", "understudy"])
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("again", [False, True], ids=["plain again", "stream again"])
@@ -71,6 +73,7 @@ def test_a_whole_run_repeats_exactly_in_either_form(script, stream, again):
     assert departures(client) == []
 
 
+@over_both
 def test_thinking_and_a_call_that_was_cut_off_repeat_in_either_form():
     thinking = {"type": "thinking", "thinking": "Tea? " * 20}
     script = [[thinking, "Yes.", CALL], {"content": [CALL], "stop_reason": "max_tokens"}, "Done."]
@@ -78,6 +81,7 @@ def test_thinking_and_a_call_that_was_cut_off_repeat_in_either_form():
     assert run(*replayed(), stream=True) == first
 
 
+@over_both
 def test_the_answers_are_the_recorded_ones_byte_for_byte():
     client, model = connect(SCRIPT, record="run.jsonl")
     run(client, model, stream=True)
@@ -119,6 +123,7 @@ def test_requests_answer_in_the_order_in_which_they_were_sent_not_in_which_they_
     assert [say(client, model).content[0].text for _ in range(2)] == ["One.", "Two."]
 
 
+@over_both
 def test_a_recorded_error_comes_again_with_its_text():
     script = [{"status": 429, "message": "Slower.", "retry_after": 7}, "Fine."]
     client, model = connect(script, record="run.jsonl")
@@ -142,6 +147,7 @@ def test_an_attempt_that_the_sdk_repeated_is_not_seen_again(folder):
     assert [exchange["request_id"] for exchange in exchanges(client)] == ["req_02", "req_03"]
 
 
+@over_both
 @pytest.mark.parametrize("fault", ["hang_up", "break_off", "stream_error"])
 def test_a_stream_that_broke_breaks_again_in_the_same_way(fault):
     value = "overloaded_error" if fault == "stream_error" else True
@@ -159,6 +165,7 @@ def test_a_stream_that_broke_breaks_again_in_the_same_way(fault):
     assert outcome(*replayed()) == first
 
 
+@over_both
 def test_a_connection_that_failed_fails_again(folder):
     client, model = connect([{"content": "One.", "hang_up": True}], record="run.jsonl")
     pytest.raises(anthropic.APIConnectionError, say, client, model)
@@ -186,6 +193,7 @@ def test_the_sdk_s_own_tool_runner_repeats(folder):
     assert departures(client) == []
 
 
+@over_both
 def test_count_tokens_and_models_are_replayed_too():
     client, model = connect(["One."], record="run.jsonl")
     first = client.messages.count_tokens(model=model, messages=HELLO).to_dict(), client.models.list().to_dict()
@@ -200,6 +208,7 @@ def test_a_replay_looks_at_no_setting_and_sends_nothing_to_an_endpoint(folder):
     assert say(*replayed()).content[0].text == "One."
 
 
+@over_both
 def test_what_the_endpoint_accepted_is_answered_though_our_rules_refuse_it(folder):
     say(*connect(["One."], record="run.jsonl"))
     path = folder / "run.jsonl"
@@ -220,6 +229,7 @@ def fork(client, model):
     return history
 
 
+@over_both
 def test_an_edited_request_is_noticed_once_and_answered():
     client, model = connect(SCRIPT, record="run.jsonl")
     history, _ = run(client, model)
@@ -330,6 +340,7 @@ def test_another_kind_of_request_is_not_given_the_answer():
         client.messages.count_tokens(model=model, messages=HELLO)
 
 
+@over_both
 def test_an_edited_request_meets_the_rules_of_the_api_and_uses_nothing_up():
     recorded()
     client, model = replayed()

@@ -4,6 +4,7 @@ import asyncio
 
 import anthropic
 import pytest
+from systems import over_both
 
 from s02_tool_use.lab import connect
 
@@ -20,6 +21,7 @@ def booking(ran):
     return book
 
 
+@over_both
 @pytest.mark.parametrize(("eager", "times"), [(False, 2), (True, 1)])
 def test_after_append_messages_a_tool_runs_again_unless_tools_run_eagerly(eager, times):
     client, model = connect(script=[CALL, "Done."])
@@ -53,6 +55,7 @@ def test_an_asynchronous_client_of_the_same_server_runs_asynchronous_tools():
     assert ran == ["sencha"]
 
 
+@over_both
 def test_a_compaction_replaces_the_history_by_its_block():
     seen = []
     script = [CALL, "A tin is booked.", lambda request: seen.append(request) or "Done."]

@@ -10,6 +10,7 @@ import anthropic
 import httpx2
 import pytest
 from fake_endpoint import endpoint
+from systems import over_both
 
 from s02_tool_use.lab import show_wire
 from s02_tool_use.lab.api.server import Server
@@ -51,6 +52,7 @@ def given():
         server.close()
 
 
+@over_both
 def test_a_request_and_its_response_are_shown_as_they_went(scripted):
     client, model = scripted(["Hi."])
     say(client, model)
@@ -89,6 +91,7 @@ def test_several_requests_of_one_cell_are_shown_in_their_order(scripted):
     assert heads[2].startswith("> GET /v1/models")
 
 
+@over_both
 def test_each_event_of_a_stream_is_shown_as_it_came(scripted):
     client, model = scripted(["Hi."])
     with client.messages.stream(model=model, max_tokens=300, messages=HELLO) as stream:
@@ -118,6 +121,7 @@ def test_a_long_stream_shows_its_beginning_and_its_end_and_folds_the_rest(script
     assert len(re.findall(r"event: \w+", text_of(page))) > 30
 
 
+@over_both
 def test_a_stream_that_was_stopped_half_way_ends_where_it_was_left(scripted):
     client, model = scripted(["word " * 100])
     with client.messages.stream(model=model, max_tokens=300, messages=HELLO) as stream:
@@ -130,6 +134,7 @@ def test_a_stream_that_was_stopped_half_way_ends_where_it_was_left(scripted):
     assert "message_stop" not in page.text
 
 
+@over_both
 def test_a_stream_that_nobody_has_closed_is_shown_so_far_and_again_when_it_has_ended(scripted):
     client, model = scripted(["word " * 100])
     stream = say(client, model, stream=True)
@@ -141,6 +146,7 @@ def test_a_stream_that_nobody_has_closed_is_shown_so_far_and_again_when_it_has_e
     assert show_wire(client).text.startswith("Nothing")
 
 
+@over_both
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_error_shows_its_status_and_body(scripted, stream):
     client, model = scripted([{"status": 429, "message": "Slow down", "retry_after": 7}])
@@ -153,6 +159,7 @@ def test_an_error_shows_its_status_and_body(scripted, stream):
     assert "(" not in text.rsplit("}", 1)[1]
 
 
+@over_both
 def test_a_connection_that_breaks_in_a_stream_says_so(scripted):
     client, model = scripted([{"content": "word " * 50, "hang_up": True}])
     with (
@@ -172,6 +179,7 @@ def test_no_connection_says_so():
     assert show_wire(client).text.endswith("\n< no answer: ConnectError")
 
 
+@over_both
 def test_what_the_sdk_sends_again_by_itself_is_a_request_of_its_own(given, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     client, model = given({"status": 529}, "At last.")
@@ -182,6 +190,7 @@ def test_what_the_sdk_sends_again_by_itself_is_a_request_of_its_own(given, monke
     assert text.index("< 529") < text.index("> x-stainless-retry-count: 1") < text.index("< 200 OK")
 
 
+@over_both
 def test_a_live_endpoint_is_shown_as_it_was_really_asked(given):
     client, model = given("Hi.")
     assert say(client, model).content[0].text == "Hi."

@@ -1,0 +1,79 @@
+"""The network of a browser page, which has none: a request goes as bytes to a server in the same page, and no further.
+
+It is the same server, and the same bytes come and go. Left out: every address that is not in this page.
+"""
+
+import http.client
+import io
+from collections.abc import Iterator
+
+import httpx2
+
+from ..api.server import Exchange, in_this_page
+
+
+class Transport(httpx2.BaseTransport):
+    """What stands under an httpx2 client in place of connections."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        server = in_this_page.get(f"{request.url.scheme}://{request.url.netloc.decode('ascii')}")
+        if server is None:
+            raise httpx2.ConnectError("A browser page opens no connections.")
+        arriving = io.BufferedReader(_Pieces(Exchange(_as_bytes(request), server).response()))
+        answer = http.client.HTTPResponse(_Connection(arriving), method=request.method)  # type: ignore[arg-type]
+        try:
+            answer.begin()
+        except (http.client.HTTPException, ConnectionError):
+            raise httpx2.RemoteProtocolError("Server disconnected without sending a response.") from None
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.getheaders()]
+        return httpx2.Response(answer.status, headers=headers, content=_body(answer))
+
+
+def _as_bytes(request):
+    body = request.read()
+    headers = [pair for pair in request.headers.raw if pair[0].lower() not in (b"content-length", b"transfer-encoding")]
+    for name, value in headers:
+        if set(name + value) & set(b"\r\n\0"):
+            raise httpx2.LocalProtocolError(f"Illegal header value {value!r}")
+    lines = [b"%b: %b" % pair for pair in [*headers, (b"content-length", b"%d" % len(body))]]
+    return b"\r\n".join([b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path), *lines, b"", body])
+
+
+def _body(answer):
+    """What arrives, as it arrives. A body that breaks off fails as it does over a connection."""
+    try:
+        while piece := answer.read1(65536):
+            yield piece
+    except http.client.IncompleteRead:
+        pass
+    else:
+        if not answer.length:
+            return
+    raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
+
+
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file. Each is made when all before it has been read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def readable(self):
+        return True
+
+    def readinto(self, space):
+        while not self._rest and (piece := next(self._pieces, None)) is not None:  # no bytes would be the end
+            self._rest = memoryview(piece)
+        size = min(len(space), len(self._rest))
+        space[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+class _Connection:
+    """What http.client reads an answer from."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+
+    def makefile(self, *_):
+        return self._file
