@@ -25,10 +25,10 @@ def test_the_terminal_works_through_the_room_and_says_when_the_budget_ends(tmp_p
     upstream = Server(Understudy())
     options = {"base_url": upstream.url, "model": "the-model", "api_key": KEY}
     with upstream, Proxy(options, seats) as proxy:
-        (tmp_path / ".env").write_text(f"BASE_URL={proxy.url}\nAPI_KEY={seats.new[1]}\nMODEL_ID=the-model\n")
+        (tmp_path / ".env").write_text(f"BASE_URL={proxy.url}\nAPI_KEY={[*seats.seats][0]}\nMODEL_ID=the-model\n")
         done = chat(tmp_path)
         assert (done.returncode, "seven" in done.stdout) == (0, True), done
-        wait_until(lambda: not seats.accounts[0].running)
+        wait_until(lambda: not any(seat.aside for seat in seats.seats.values()))
         seats.budget = seats.spent()
         done = chat(tmp_path)
     said = (

@@ -14,7 +14,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,27 @@ def without_keys(line: dict) -> dict:
             for number, delta in enumerate(deltas):
                 delta[key] = "" if number else clean
     return cut(line)
+
+
+def keyless(events: Iterable[dict]) -> Iterator[dict]:
+    """The events of a stream that goes on, without keys: what may begin one waits for the next piece."""
+    waiting: dict[tuple[str, str], str] = {}
+    for event in events:
+        delta = event.get("delta")
+        if event["type"] == "content_block_delta" and isinstance(delta, dict):
+            for key in PIECES & delta.keys():
+                place = json.dumps(event.get("index")), key
+                text = cut(waiting.get(place, "") + str(delta[key]))
+                ready = len(text) - held(text)
+                delta[key], waiting[place] = text[:ready], text[ready:]
+        elif event["type"] in ("content_block_stop", *LAST_EVENTS):
+            for (index, key), text in waiting.items():
+                kind = {"partial_json": "input_json"}.get(key, key)
+                rest = {"type": f"{kind}_delta", key: text if len(text) < SHORTEST_CHARACTERS else CUT}
+                if text:
+                    yield {"type": "content_block_delta", "index": json.loads(index), "delta": rest}
+            waiting = {}
+        yield cut(event)
 
 
 WHOLE = "whole"

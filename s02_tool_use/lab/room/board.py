@@ -4,11 +4,10 @@ It reads the progress files in a folder of homes (--homes, as `room hub` makes o
 ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. Left out: who a learner really is.
 """
 
-import collections
+import contextlib
 import hmac
 import html
 import os
-import re
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
+from ...files.opening import NOFOLLOW
 from ..api.server import ApiError, Response, in_one_piece
 from ..check import COUNTED
 from ..check.record import FILE, Tried, read
@@ -25,11 +25,17 @@ from . import door
 STUCK_TRIES, STUCK_SECONDS = 3, 180  # who tried so often, and began so long ago, without success, is stuck,
 AWAY_SECONDS = 3600  # unless nothing was tried for so long
 MOST_LEARNERS, LONGEST_NAME, MOST_TRIES = 200, 40, 999
-MOST_POSTS, IN_SECONDS = 300, 10  # from one address: a whole hub may be one
 MOST_OF_A_FILE = 200_000  # bytes
 NAMES = [name for names in COUNTED.values() for name in names]
 PAGE = (Path(__file__).parent / "board.html").read_text(encoding="utf-8")
 PAGE = PAGE.replace("STUCK_TRIES", str(STUCK_TRIES)).replace("STUCK_MINUTES", str(STUCK_SECONDS // 60))
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+HEADERS = {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": f"{POLICY}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+}
 
 
 class Row(NamedTuple):
@@ -52,38 +58,18 @@ class Handler(door.Handler):
 
     def _answer(self):
         path, _, query = self.path.partition("?")
+        self.body = self._read_body()
         if self.command == "POST":
-            self._check_rate()
-            self.body = self._read_body()
             if not hmac.compare_digest(path.strip("/").encode(), self.server.word.encode()):
                 raise ApiError(403, "The address does not end in the room's word: copy it again.")
             return in_one_piece(200, {"said": self.server.take(self._json())}, {})
-        self.body = self._read_body()
         if self.command not in ("GET", "HEAD"):
             raise ApiError(405, "Method Not Allowed")
         token = parse_qs(query).get("token", [""])[0]
         if path != "/" or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise ApiError(403, "The board is opened by the address that was printed where it was started.")
-        nonce = door.word()
-        inline = f"'nonce-{nonce}'"
-        policy = f"default-src 'none'; style-src {inline}; script-src {inline}; connect-src 'self'"
-        headers = {
-            "content-type": "text/html; charset=utf-8",
-            "content-security-policy": f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            "cache-control": "no-store",
-            "referrer-policy": "no-referrer",
-            "x-content-type-options": "nosniff",
-        }
-        data = PAGE.replace("NONCE", nonce).replace("<main></main>", self.server.drawn()).encode()
-        return Response(200, {**headers, "content-length": len(data)}, [data])
-
-    def _check_rate(self):
-        span, posts = int(time.monotonic() // IN_SECONDS), self.server.posts
-        for old in [key for key in posts if key[0] != span]:
-            posts.pop(old, None)
-        posts[span, self.client_address[0]] += 1
-        if posts[span, self.client_address[0]] > MOST_POSTS:
-            raise self._unreadable(429, "Too much comes from this address. Wait a moment.")
+        data = PAGE.replace("<main></main>", self.server.drawn()).encode()
+        return Response(200, {**HEADERS, "content-length": len(data)}, [data])
 
 
 class Board(door.Door):
@@ -94,13 +80,9 @@ class Board(door.Door):
     def __init__(self, ip: str = door.server.HOST, port: int = 0, homes: Path | None = None) -> None:
         super().__init__(ip, port)
         self.word, self.token, self.homes = door.word(), door.word(6), homes
+        self.at = door.address(ip, self.server_address[1])
+        self.line = f'check.share("{self.at}/{self.word}", name="YOUR NAME")'  # what a learner runs to be on it
         self.posted: dict[str, Row] = {}
-        self.posts: collections.Counter[tuple[int, str]] = collections.Counter()
-
-    @property
-    def line(self) -> str:
-        """What a learner runs who wants to be on the board."""
-        return f'check.share("{door.address(self)}/{self.word}", name="YOUR NAME")'
 
     def take(self, told: dict) -> str:
         """Take what a learner sends. Returns the answer."""
@@ -111,19 +93,11 @@ class Board(door.Door):
             raise ApiError(400, "exercises: an object with the names of exercises is needed")
         if name not in self.posted and len(self.posted) >= MOST_LEARNERS:
             raise ApiError(429, "The board is full.", headers={"x-should-retry": "false"})
-        now, before = time.time(), self.posted[name].exercises if name in self.posted else {}
-        ours: dict[str, Tried] = {}
+        now, ours = time.time(), {}
         for key, one in exercises.items():
             if key in NAMES and isinstance(one, dict):
-                tries, known = _number(one.get("tries"), MOST_TRIES), before.get(key, Tried())
-                first, last = (now - _number(one[at], 10**9) if at in one else 0 for at in ("first", "last"))
-                is_new = tries > known.tries
-                ours[key] = Tried(
-                    one.get("done") is True,
-                    tries,
-                    int(first or known.first or (now if tries else 0)),
-                    int(last or (now if is_new else known.last)),
-                )
+                first, last = (int(now) - _number(one.get(at), 10**9) for at in ("first", "last"))
+                ours[key] = Tried(one.get("done") is True, _number(one.get("tries"), MOST_TRIES), first, last)
         self.posted[name] = Row(name, now, ours)
         return f"The board knows {name}: {sum(one.done for one in ours.values())} solved."
 
@@ -175,23 +149,17 @@ class Board(door.Door):
 def _at_home(homes: Path | None) -> Iterator[Row]:
     """A row for each folder in `homes` that holds a progress file."""
     for home in sorted(homes.glob("*")) if homes else ():
-        if found := _read(home / "notebooks" / FILE):
-            yield Row(printable(home.name)[:LONGEST_NAME], found[1], read(found[0]))
-
-
-def _read(path: Path) -> tuple[str, float] | None:
-    """(text, time of the last change) of a file that its owner may have made anything: a link, a pipe, a huge one."""
-    try:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        with contextlib.suppress(OSError), open(home / "notebooks" / FILE, "rb", opener=_opened) as file:
             about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                return None
-            text = file.read(MOST_OF_A_FILE).decode("utf-8", "replace")
-    except OSError:
-        return None
-    words = re.split(r"\s+", text)
-    return " ".join(word for word in words if word.isdecimal() or word.lstrip("?") in NAMES), about.st_mtime
+            if stat.S_ISREG(about.st_mode):
+                lines = file.read(MOST_OF_A_FILE).decode("utf-8", "replace")
+                found = {name: one for name, one in read(lines).items() if name in NAMES}
+                yield Row(printable(home.name)[:LONGEST_NAME], about.st_mtime, found)
+
+
+def _opened(path: str, flags: int) -> int:
+    """Its owner may have made it anything: a link, a pipe."""
+    return os.open(path, flags | NOFOLLOW)
 
 
 def _number(value: object, most: int) -> int:
@@ -239,18 +207,15 @@ def main(argv: Sequence[str] | None = None) -> int | str:
         board = Board(given.ip, given.port, given.homes)
     except (OSError, OverflowError) as error:
         return door.cannot_listen(given, error)
-    at = door.address(board)
     closed = [home for home in given.homes.glob("*") if not os.access(home, os.X_OK)] if given.homes else []
-    door.serve(
-        board,
-        [
-            f"Your page, for you alone:  {at}/?token={board.token}",
-            f"Who wants to be on it runs in a notebook:  {board.line}",
-            f"or writes into .env:  BOARD={at}/{board.word}  and  NAME=YOUR NAME",
-            *[f"{len(closed)} homes cannot be read: start the board as the user who runs the hub."] * bool(closed),
-            f"{door.who_can_come(given.ip)} Ctrl-C ends it.",
-        ],
-    )
+    lines = [
+        f"Your page, for you alone:  {board.at}/?token={board.token}",
+        f"Who wants to be on it runs in a notebook:  {board.line}",
+        f"or writes into .env:  BOARD={board.at}/{board.word}  and  NAME=YOUR NAME",
+        *[f"{len(closed)} homes cannot be read: start the board as the user who runs the hub."] * bool(closed),
+        f"{door.who_can_come(given.ip)} Ctrl-C ends it.",
+    ]
+    door.serve(board, lines)
     return 0
 
 

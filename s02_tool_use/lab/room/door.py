@@ -1,45 +1,30 @@
-"""What the commands that listen have in common: where they listen, how they end, and bounds for a wrong client.
+"""What the commands that listen have in common: where they listen, who can come, how they end. And words to hand out.
 
-It is the server of the offline API. The bounds: how many connections, and how long a request may take to come in.
+The board and the key are served by the code of the offline API.
 """
 
 import argparse
 import contextlib
+import json
 import secrets
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ..api import server
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike on paper
 LOOPBACK = ("127.", "localhost", "::1")
-MOST_CONNECTIONS = 300
-PATIENCE_SECONDS = 60  # for one request, from its first byte, or from the answer before it, to its last
 
 
 class Handler(server.Handler):
     """One connection. Nothing of it is kept."""
 
-    server: "Door"
     server_version = called = "s02-room"
-    timeout = PATIENCE_SECONDS
-
-    def handle_one_request(self):
-        self.server.waiting[self.connection] = time.monotonic()
-        super().handle_one_request()
-
-    def finish(self):
-        self.server.waiting.pop(self.connection, None)
-        super().finish()
-
-    def _read_body(self):
-        body = super()._read_body()
-        self.server.waiting.pop(self.connection, None)
-        return body
+    timeout = 60  # seconds in which nothing comes
 
     def _record(self, *_):
         pass
@@ -48,27 +33,11 @@ class Handler(server.Handler):
 class Door(server.Server):
     """A server with a handler of its own, of this room."""
 
+    handler = Handler
+
     def __init__(self, ip: str = server.HOST, port: int = 0) -> None:
         self.address_family = socket.AF_INET6 if ":" in ip else socket.AF_INET
-        self.waiting: dict[Any, float] = {}  # connections whose request is not complete, and since when
-        self._looked = 0.0
         super().__init__(None, host=ip, port=port)
-
-    def process_request(self, request, client_address):
-        if len(self._open) < MOST_CONNECTIONS:
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def service_actions(self):
-        """Called by the serving thread now and then: end what came byte by byte, or does not come any more."""
-        if (now := time.monotonic()) < self._looked + 1:
-            return
-        self._looked = now
-        for connection, since in self.waiting.copy().items():
-            if now - since > PATIENCE_SECONDS:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
 
 
 def word(groups: int = 2) -> str:
@@ -76,25 +45,31 @@ def word(groups: int = 2) -> str:
     return "-".join("".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(groups))
 
 
+def save(file: Path, data: Any) -> None:
+    """Write JSON for the owner alone, whole or not at all. May raise OSError."""
+    draft = file.with_name(f"{file.name}.new")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    draft.replace(file)
+
+
 def parser(name: str, does: str, port: int) -> argparse.ArgumentParser:
     """The options of a command that listens."""
     made = argparse.ArgumentParser(prog=f"python3 -m s02_tool_use room {name}", description=does)
-    made.add_argument(
-        "--ip",
-        default=server.HOST,
-        help="where to listen; without it only this machine can connect, 0.0.0.0 lets in who is in the same network",
-    )
+    where = "where to listen; without it only this machine can connect, 0.0.0.0 lets in who is in the same network"
+    made.add_argument("--ip", default=server.HOST, help=where)
     made.add_argument("--port", type=int, default=port, help=f"the port, {port} unless given; 0 takes a free one")
     return made
 
 
-def address(door: Door) -> str:
+def address(ip: str, port: int) -> str:
     """The address under which the room finds it: of all addresses of this machine, the one that leads outside."""
-    ip, port = str(door.server_address[0]), door.server_address[1]
     if ip in ("0.0.0.0", "::"):
-        with socket.socket(door.address_family, socket.SOCK_DGRAM) as probe:
+        outside = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}
+        family, far = outside[ip]
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
             try:
-                probe.connect(("192.0.2.1" if ip == "0.0.0.0" else "2001:db8::1", 9))  # sends nothing
+                probe.connect((far, 9))  # sends nothing
                 ip = probe.getsockname()[0]
             except OSError:
                 ip = socket.gethostname()
@@ -114,10 +89,9 @@ def cannot_listen(given: argparse.Namespace, error: Exception) -> str:
 
 def serve(door: Door, lines: Iterable[str]) -> None:
     """Print these lines and serve, until Ctrl-C or until the process is asked to end."""
-    over = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: over.set())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with door, contextlib.suppress(KeyboardInterrupt):
         for line in lines:
             print(line, flush=True)
-        while not over.wait(1):  # Windows hears Ctrl-C only between two waits
-            pass
+        while True:
+            threading.Event().wait(1)  # Windows hears Ctrl-C only between two waits

@@ -108,15 +108,6 @@ def test_who_tried_seldom_or_just_began_or_went_on_is_not_stuck(room, one, after
     assert "Nobody is stuck" in page(room)
 
 
-def test_a_client_that_says_no_time_gets_the_boards_clock(room, monkeypatch):
-    now = 1_000_000.0
-    monkeypatch.setattr(board.time, "time", lambda: now)
-    post(room, "Ada", {"bash": {"done": False, "tries": 2}})
-    now += board.STUCK_SECONDS
-    post(room, "Ada", {"bash": {"done": False, "tries": 3}})
-    assert "Stuck: 1" in page(room)
-
-
 def test_the_page_loads_nothing_from_elsewhere_and_keeps_its_address_to_itself(room):
     post(room, "Ada", PASSED)
     said = page(room)
@@ -192,7 +183,7 @@ def test_a_post_without_the_rooms_word_is_refused(room, word):
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</main><b>", "&amp;"])
 def test_a_hostile_name_stays_text(room, name):
     assert post(room, name, PASSED)[0] == 200
-    said = page(room).partition("<script nonce=")[0]
+    said = page(room).partition("<script>")[0]
     assert not re.search(r"<script>|<img|<main>.*<main>|</main><b>", said, re.DOTALL)
     assert board.html.escape(name) in said
 
@@ -241,20 +232,13 @@ def test_a_full_board_refuses_new_names_and_knows_the_old_ones(room, monkeypatch
     assert sorted(room.posted) == ["a", "b", "c"]
 
 
-def test_a_client_that_posts_without_end_is_told_to_wait(room, monkeypatch):
-    monkeypatch.setattr(board, "MOST_POSTS", 5)
-    monkeypatch.setattr(board, "IN_SECONDS", 10**9)
-    assert [post(room, "Ada", {})[0] for _ in range(7)] == [200] * 5 + [429] * 2
-    assert "Ada" in page(room)
-
-
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(room):
     status, _, _ = ask(room, "POST", f"/{room.word}", b"x" * (board.Handler.most_bytes + 1))
     assert (status, room.posted) == (413, {})
 
 
-def test_clients_that_send_slowly_or_nothing_are_cut_off_and_the_others_are_served(room, monkeypatch):
-    monkeypatch.setattr(door, "PATIENCE_SECONDS", 0.2)
+def test_clients_that_send_nothing_more_are_cut_off_and_the_others_are_served(room, monkeypatch):
+    monkeypatch.setattr(door.Handler, "timeout", 0.2)
     starts = [b"", b"P", b"POST / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\ncontent-length: 100\r\n\r\nx"]
     sockets = [socket.create_connection(room.server_address) for _ in starts]
     for one, data in zip(sockets, starts, strict=True):
@@ -264,19 +248,7 @@ def test_clients_that_send_slowly_or_nothing_are_cut_off_and_the_others_are_serv
     for one in sockets:
         assert one.recv(1) == b""
         one.close()
-    wait_until(lambda: not room.waiting and not room._open)
-
-
-def test_more_connections_than_the_bound_are_closed_and_later_ones_are_served(room, monkeypatch):
-    monkeypatch.setattr(door, "MOST_CONNECTIONS", 3)
-    held = [socket.create_connection(room.server_address) for _ in range(3)]
-    wait_until(lambda: len(room._open) == 3)
-    with socket.create_connection(room.server_address) as one:
-        assert one.recv(1) == b""
-    for one in held:
-        one.close()
     wait_until(lambda: not room._open)
-    assert "Nobody" in page(room)
 
 
 def test_thirty_learners_at_once_are_all_on_the_board(room):
