@@ -117,10 +117,14 @@ def windows_paths(monkeypatch):
 
 @pytest.fixture
 def in_a_page(monkeypatch):
-    """A browser page, as far as it can be had here: there are no sockets for whoever asks whether this is one."""
+    """A browser page, as far as it can be had here: no thread starts, and nobody finds sockets."""
     from s02_tool_use.lab.client import endpoint
 
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
     monkeypatch.setattr(s02_tool_use, "IN_A_PAGE", True)
+    monkeypatch.setattr(threading.Thread, "start", start)
     monkeypatch.setattr(endpoint, "_server", None)
 
 

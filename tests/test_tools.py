@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -568,10 +569,13 @@ def test_what_is_in_the_file_is_found(workspace, before, old, after):
     assert "not found" not in refused
 
 
-@pytest.mark.parametrize("file_locks", [True, False])
-def test_edits_of_threads_all_arrive(workspace, monkeypatch, file_locks):
-    if not file_locks:  # as on Windows
-        monkeypatch.setattr(opening, "fcntl", None)
+NO_LOCKS = {"Windows": None, "a browser page": SimpleNamespace()}  # what there is of fcntl
+
+
+@pytest.mark.parametrize("system", ["this system", *NO_LOCKS])
+def test_edits_of_threads_all_arrive(workspace, monkeypatch, system):
+    if system in NO_LOCKS:
+        monkeypatch.setattr(opening, "fcntl", NO_LOCKS[system])
     put(workspace, b"".join(b"<%d>" % n for n in range(60)))
     threads = [threading.Thread(target=run_edit, args=("f", f"<{n}>", f"[{n}]")) for n in range(60)]
     for thread in threads:

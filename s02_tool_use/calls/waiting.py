@@ -2,6 +2,9 @@
 
 Where no event loop runs, this thread runs one. Inside a running loop, as in a cell of a notebook, it cannot wait, so
 another thread runs one; it sees the same context. Either way Ctrl-C and Stop end what is waited for.
+
+A browser page has no other thread: there the page's loop stands still while a small one runs in its place. Left out:
+what only the page's own loop can bring, such as the answer to a fetch.
 """
 
 import asyncio
@@ -10,8 +13,11 @@ import ctypes
 import inspect
 import io
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Any
+
+import s02_tool_use
 
 from .results import ToolError
 
@@ -80,6 +86,9 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
 
 
 def _in_a_loop(coroutine):
+    if s02_tool_use.IN_A_PAGE:
+        return _instead_of_the_page(coroutine)
+
     async def beside_a_beat():
         beat = asyncio.ensure_future(_beat())
         try:
@@ -100,9 +109,9 @@ async def _beat():
         await asyncio.sleep(BEAT_SECONDS)
 
 
-def _run(coroutine, ending=lambda: None):
+def _run(coroutine, ending=lambda: None, new_loop=asyncio.new_event_loop):
     """asyncio.run, but that Ctrl-C raises at once, whatever the tool does, and that nothing is waited for for ever."""
-    loop = asyncio.new_event_loop()
+    loop = new_loop()
     try:
         return loop.run_until_complete(coroutine)
     except asyncio.CancelledError:  # no Exception, but the tool's own doing
@@ -150,6 +159,41 @@ def _in_a_thread(coroutine):
     if error is not None:
         raise error
     return value
+
+
+class _SmallLoop(asyncio.BaseEventLoop):
+    """An event loop that only knows time: no sockets, no threads, no signals, nothing that comes from outside."""
+
+    def __init__(self):
+        super().__init__()
+        self._selector = self  # asked by BaseEventLoop what has come from outside
+
+    def select(self, timeout):
+        if timeout is None:
+            raise ToolError("The tool waits for something that cannot come: a browser page has no other thread.")
+        time.sleep(timeout)
+        return ()
+
+    def _process_events(self, events):
+        pass
+
+    def _write_to_self(self):  # nobody waits in `select` while another thread has something for it
+        pass
+
+
+def _instead_of_the_page(coroutine):
+    """Run it while the loop that runs here, if one does, stands still. By hand, since asyncio forbids it."""
+    outer = asyncio._get_running_loop()
+    task = asyncio.current_task() if outer else None
+    if task:
+        asyncio._leave_task(outer, task)
+    asyncio._set_running_loop(None)
+    try:
+        return _run(coroutine, new_loop=_SmallLoop)
+    finally:
+        asyncio._set_running_loop(outer)
+        if task:
+            asyncio._enter_task(outer, task)
 
 
 def interrupt(thread: threading.Thread, exception: type[BaseException] = KeyboardInterrupt) -> None:

@@ -125,10 +125,11 @@ def _plain(found, p):
 def locked(folder) -> contextlib.AbstractContextManager:
     """One change at a time in this folder, so that no edit is lost: of threads and processes, if they lock it too.
 
-    Where there is no such lock (Windows, some network disks) it is one of the threads of this process alone.
+    Where there is no such lock (Windows, a browser page, some network disks) it is one of the threads of this process
+    alone.
     """
     deadline = time.monotonic() + LOCK_SECONDS
-    while fcntl:
+    while hasattr(fcntl, "flock"):  # a browser page has the module without it
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return contextlib.nullcontext()  # the lock ends when the descriptor is closed

@@ -282,3 +282,85 @@ def test_what_cannot_be_ended_is_left_behind(monkeypatch):
     assert job.wait(PATIENCE)
     assert isinstance(job.error, KeyboardInterrupt)
     free.set()
+
+
+# ---- in a browser page: no other thread
+
+
+async def together():
+    return await asyncio.gather(answer(), asyncio.wait_for(answer(), PATIENCE))
+
+
+@pytest.mark.usefixtures("in_a_page")
+@pytest.mark.parametrize("where", [directly, in_a_loop])
+@pytest.mark.parametrize(
+    ("handler", "sent"),
+    [
+        (answer, '{"answer": 42}'),
+        (twice, '{"answer": 42}'),
+        (Later, "later"),
+        (pieces, "[0, 1, 2]"),
+        (together, '[{"answer": 42}, {"answer": 42}]'),
+        (lambda: asyncio.sleep(0.001), "(done, no output)"),
+    ],
+)
+def test_a_page_awaits_without_a_thread(where, handler, sent):
+    assert where(lambda: content(handler)) == sent
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_the_loop_of_a_page_and_its_task_go_on_afterwards():
+    async def main():
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        before = call(answer), call(fail)["content"]
+        assert (asyncio.get_running_loop(), asyncio.current_task()) == (loop, task)
+        await asyncio.sleep(0)
+        return before[1], await asyncio.create_task(answer())
+
+    assert asyncio.run(main()) == ("f failed: ValueError: not today", {"answer": 42})
+
+
+async def waits_for_a_click():
+    await asyncio.get_running_loop().create_future()
+
+
+async def starts_a_thread():
+    await asyncio.to_thread(print)
+
+
+async def gives_up():
+    await asyncio.wait_for(waits_for_a_click(), 0.01)
+
+
+@pytest.mark.usefixtures("in_a_page")
+@pytest.mark.parametrize(
+    ("handler", "said"),
+    [
+        (waits_for_a_click, "The tool waits for something that cannot come: a browser page has no other thread."),
+        (starts_a_thread, "f failed: RuntimeError: can't start new thread"),
+        (gives_up, "TimeoutError"),
+    ],
+)
+def test_what_can_never_come_in_a_page_is_a_fault_and_does_not_hang(handler, said):
+    result = in_a_loop(lambda: call(handler))
+    assert result["is_error"] is True
+    assert said in result["content"]
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_what_a_page_leaves_behind_is_ended():
+    ended = []
+
+    async def leaves_a_task():
+        async def endless():
+            try:
+                await asyncio.sleep(PATIENCE)
+            finally:
+                ended.append(True)
+
+        asyncio.ensure_future(endless())
+        await asyncio.sleep(0)
+        return "done"
+
+    assert in_a_loop(lambda: content(leaves_a_task)) == "done"
+    assert ended

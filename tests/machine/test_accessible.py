@@ -52,14 +52,14 @@ late = {"status": 529, "message": "Overloaded"}""",
     "room": "escape_room()",
     "stepper": """\
 stepper = Stepper(client, model, user)
-stepper.run.to_end(lambda: None)
+stepper.run.to_end()
 stepper.run.at = 5
 stepper._draw()
 stepper.more_button.click()
 stepper""",
     "failed": """\
 failed = Stepper(*connect(script=[late]), user)
-failed.run.to_end(lambda: None)
+failed.run.to_end()
 failed._draw()
 failed""",
     "toolbench": """\

@@ -2,18 +2,19 @@
 
 `check.share(address, name)` asks for it, or BOARD and NAME in .env. What goes: the name, and for each exercise whether
 it is done, how often it was tried, and how long ago. It goes in a thread: a board that does not answer costs a check
-no time, and is mentioned once. Left out: what a page in a browser would need.
+no time, and is mentioned once. Left out: a course that runs in a browser page, which reaches no board.
 """
 
 import contextlib
 import http.client
 import json
 import os
-import sys
 import threading
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import s02_tool_use
 
 from ..client import settings
 from ..client.faults import printable
@@ -85,6 +86,9 @@ _looked = False  # whether the files were looked at
 def share(address: str | None, name: str | None = None) -> None:
     """Tell the board at this address from now on, as `name`: all notebooks of this folder do. `share(None)` ends it."""
     global _board, _looked
+    if s02_tool_use.IN_A_PAGE:
+        print("Nothing is shared: a browser page reaches no board. Your progress stays in this browser.")
+        return
     path = _path()
     if address is None:
         _board, _looked = None, True
@@ -120,7 +124,7 @@ def tell() -> None:
 
 def _asked_for():
     path = _path()
-    if path is None or sys.platform == "emscripten":  # there a page has no threads
+    if path is None or s02_tool_use.IN_A_PAGE:
         return None
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         found = json.loads(path.read_text(encoding="utf-8"))

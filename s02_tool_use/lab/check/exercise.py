@@ -18,7 +18,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,6 +96,7 @@ class Property:
     run:      run(yours, *arguments) when one plain call does not show it. What it returns may be `attempted`: then
               yours is no stub, even if it returned nothing.
     kept:     True for cases that take long, such as a whole conversation: several properties look at the same run.
+    needs:    one of NEEDS, without which it cannot be judged.
     """
 
     sentence: str
@@ -105,21 +106,43 @@ class Property:
     see: Callable[..., object] | None = None
     run: Callable[..., object] | None = None
     kept: bool = False
+    needs: str = ""
 
     def right_for(self, case: tuple) -> object:
         return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
 
 
+# What a property may need that is not everywhere, and the reason why it is left out where that is missing.
+NEEDS = {
+    "processes": "a browser page has no processes",
+    "threads": "a browser page has one thread",
+    "time": "nothing stops a call in a browser page",
+}
+
+
 @dataclass
 class Line:
-    """The verdict on one property: RIGHT, WRONG, NOT_YET or NOT_TRIED, and for a wrong one the details, as pairs."""
+    """The verdict on one property: RIGHT, WRONG, NOT_YET, NOT_TRIED or NOT_HERE, and for a wrong one the details.
+
+    details: pairs. needs: one of NEEDS. Where that is missing the verdict is NOT_HERE, whatever was given.
+    """
 
     sentence: str
     verdict: str
     details: list[tuple[str, str]] = field(default_factory=list)
+    needs: str = ""
+
+    def __post_init__(self) -> None:
+        if is_missing(self.needs):
+            self.verdict, self.details = NOT_HERE, []
 
 
-RIGHT, WRONG, NOT_YET, NOT_TRIED = "right", "wrong", "not yet", "not tried"
+def is_missing(needs: str) -> bool:
+    """Whether what a property needs is missing here."""
+    return bool(needs) and s02_tool_use.IN_A_PAGE
+
+
+RIGHT, WRONG, NOT_YET, NOT_TRIED, NOT_HERE = "right", "wrong", "not yet", "not tried", "not here"
 
 
 @dataclass(repr=False, eq=False)
@@ -138,8 +161,11 @@ class Exercise:
     errors: bool = False  # True if each tool_result that a right answer gives here is an error
     answers: int = 0  # in a list of answers: how many there are, and no more
     own: str = ""  # the package's functions that solve it, if they are not called NAME or run_NAME: "agent_loop"
+    needs: str = ""  # one of NEEDS, if each of its properties needs that
 
     def __post_init__(self) -> None:
+        if self.needs:
+            self.properties = [replace(prop, needs=self.needs) for prop in self.properties]
         self.__doc__ = f"check.{self.name}: {self.takes}"
 
     def __repr__(self) -> str:
@@ -155,12 +181,12 @@ class Exercise:
         problem = strange_call(self, yours, named)
         if problem:
             mark = NOT_YET if all(value is None or value is ... for value in yours) else WRONG
-            return Verdict(self.name, [Line(prop.sentence, mark) for prop in self.properties], said=problem)
+            return Verdict(self.name, self.all(mark), said=problem)
         values = [value for value in yours if self.as_value or not callable(value)]
         function = yours[0] if not values else None
         remark = ""
         if any(map(is_unfilled, values)) or self._is_untouched(yours):
-            lines = [Line(prop.sentence, NOT_YET) for prop in self.properties]
+            lines = self.all(NOT_YET)
         else:
             given = function or (lambda: yours if len(yours) > 1 else yours[0])
             try:
@@ -175,6 +201,10 @@ class Exercise:
             record.record(self.name, verdict.passed)
             board.tell()
         return verdict
+
+    def all(self, verdict: str) -> list[Line]:
+        """The lines of all properties, with the same verdict."""
+        return [Line(prop.sentence, verdict, needs=prop.needs) for prop in self.properties]
 
     def _is_untouched(self, yours):
         try:
@@ -205,10 +235,11 @@ class _Trial:
         with trial.temporary_workspace(exercise.files), quiet as self.stdin:
             for prop in exercise.properties:
                 # Waiting for one endless loop is enough.
-                lines.append(Line(prop.sentence, NOT_TRIED) if self.late else self._line(prop))
+                is_left_out = self.late or is_missing(prop.needs)
+                lines.append(Line(prop.sentence, NOT_TRIED, needs=prop.needs) if is_left_out else self._line(prop))
         if not self.late and all(is_unfilled(value) or self._is_stub(value) for _, value in self.gave):
-            return [Line(prop.sentence, NOT_YET) for prop in exercise.properties]
-        if all(line.verdict == RIGHT for line in lines):
+            return exercise.all(NOT_YET)
+        if all(line.verdict in (RIGHT, NOT_HERE) for line in lines):
             lines += [Line(*problem) for problem in (self._constant(), self._refused(), self._marked()) if problem]
         return lines
 
@@ -608,20 +639,30 @@ def around(yours, right, limit=400):
     return cut(yours, start, limit), cut(right, start, limit)
 
 
-MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY), NOT_TRIED: ("–", page.GREY)}
+MARKS = {RIGHT: ("✓", page.GREEN), WRONG: ("✗", page.RED), NOT_YET: ("○", page.GREY)}
+MARKS |= dict.fromkeys((NOT_TRIED, NOT_HERE), ("–", page.GREY))
 
 
 class Verdict(page.Page):
-    """What a check shows. True when every property is right. `tried` is False while the reader has written nothing."""
+    """What a check shows. True when every property is right, but for those that cannot be judged here.
+
+    `tried` is False while the reader has written nothing.
+    """
 
     def __init__(self, name: str, lines: list[Line], remark: str = "", said: str = "") -> None:
         self.name, self.lines = name, lines
         done = sum(line.verdict == RIGHT for line in lines)
-        self.passed = done == len(lines)
-        self.tried = any(line.verdict != NOT_YET for line in lines)
+        judged = [line for line in lines if line.verdict != NOT_HERE]
+        why = " and ".join(sorted({NEEDS[line.needs] for line in lines if line.verdict == NOT_HERE}))
+        self.passed = 0 < done == len(judged)
+        self.tried = any(line.verdict != NOT_YET for line in judged)
         self.remark = remark if self.passed else ""
-        head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(lines)} right"
-        if not self.tried:
+        head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(judged)} right"
+        if why:
+            head += f", {len(lines) - len(judged)} not checked here, because {why}"
+        if not judged:
+            head = f"{name}: not checked here, because {why}. Where the course is installed this is checked:"
+        elif not self.tried:
             head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
         if self.remark:
             head += f". But {self.remark}"

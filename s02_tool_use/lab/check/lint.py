@@ -148,7 +148,8 @@ class _Lint:
     def _line(self, kind, sentence):
         if kind in self.wrong:
             return Line(sentence, WRONG, self.wrong[kind])
-        return Line(sentence, NOT_TRIED if kind in self.untried else RIGHT, self.notes.get(kind, []))
+        mark = NOT_TRIED if kind in self.untried else RIGHT
+        return Line(sentence, mark, self.notes.get(kind, []), needs="time" if kind == "late" else "")
 
     def _is_wrong(self, kind: str, *details: tuple[str, str]) -> None:
         self.wrong[kind] = [(key, said) for key, said in (*details, ("right", LINES[kind][1])) if said]

@@ -21,7 +21,19 @@ from ..conversation import problem_of
 from ..sessions.job import Stopped
 from . import board, lint, record, trial
 from .calling import Caller, Room, Tried, text_of, watched
-from .exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG, Line, Verdict, clean, does_something, is_unfilled, shown
+from .exercise import (
+    NOT_HERE,
+    NOT_TRIED,
+    NOT_YET,
+    RIGHT,
+    WRONG,
+    Line,
+    Verdict,
+    clean,
+    does_something,
+    is_unfilled,
+    shown,
+)
 from .exercises.parts import user
 
 SECONDS = 10.0  # for one conversation; a fifth of it may be spent computing
@@ -88,7 +100,7 @@ def project(tool: Any, good: Sequence[dict], bad: Sequence[dict] = (), *, handle
     for kind, sentence in LINES.items():
         mark = NOT_TRIED if kind not in lines else WRONG if lines[kind] else RIGHT
         notes = lines.get(kind) or agent.notes.get(kind, [])
-        verdicts.append(Line(sentence, mark, notes))
+        verdicts.append(Line(sentence, mark, notes, needs="processes" if kind == "command" else ""))
     verdict = Verdict("project", verdicts)
     record.record("project", verdict.passed)
     board.tell()
@@ -152,7 +164,7 @@ def _lines(agent: "Agent", good: Sequence[dict], bad: Sequence[dict]) -> dict[st
 
 def _found_by_lint(tool, handler):
     verdict = lint.my_tool(tool, handler)
-    first = next((line for line in verdict.lines if line.verdict != RIGHT), None)
+    first = next((line for line in verdict.lines if line.verdict not in (RIGHT, NOT_HERE)), None)
     if first is not None:
         yield from [("it says", f"{verdict.text.splitlines()[0]}. The first: {first.sentence}"), *first.details]
         yield "right", "run check.my_tool(your tool) in a cell of its own to see all"

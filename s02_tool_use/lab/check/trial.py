@@ -10,6 +10,7 @@ import inspect
 import io
 import linecache
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -20,7 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import s02_tool_use
+
 from ... import workspace
+from ..client import banner
 from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kept
 
 DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
@@ -30,6 +34,11 @@ MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that coll
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
 PACKAGE = Path(__file__).resolve().parents[2]
 CLONE_FS = 0x200  # unshare(2): a current folder of its own for the thread that asks
+
+
+SAID_IN_A_PAGE = (
+    "In this page a check cannot stop an answer that never ends: reload the page then; what you wrote is kept."
+)
 
 
 class Enough(BaseException):
@@ -52,7 +61,7 @@ def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: I
     Ctrl-C, or the notebook's Stop, ends the call as the deadline does, and is raised as Stopped.
     A thread, because only somebody who waits can say "enough", on every system: signals work on POSIX alone, and a
     trace function that raises is switched off by the first `except:` around it. `stdin`, what `silence` gives, is
-    closed at the deadline, which ends a call that waits for input.
+    closed at the deadline, which ends a call that waits for input. A browser page has no thread, so no deadline.
     """
 
     def work():
@@ -78,7 +87,8 @@ def _end(job: Job, stdin: IO[bytes] | None) -> str:
         job.wait(PAUSE_SECONDS)  # what waited for input alone now ends by itself
     # Often, because a bare `except:` swallows it, but on the way from one round of a loop to the next there is a place
     # that it does not cover. (Not in Python 3.10, if all of the loop is in the `try`.)
-    job.stop(exception=Enough, pause=0.01).join(GRACE_SECONDS)
+    if stopping := job.stop(exception=Enough, pause=0.01):
+        stopping.join(GRACE_SECONDS)
     return "stopped" if job.done else "it could not be stopped, and runs until the kernel is restarted"
 
 
@@ -140,6 +150,8 @@ def own_line(error: BaseException, function: Callable) -> str:
 def is_learners(file: str) -> bool:
     """Whether a file belongs neither to Python nor to what is installed, the package among it."""
     others = (sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    # In a browser page they begin with two slashes, and Python's own modules lie in an archive.
+    others = (re.sub("^//", "/", path) for path in (os.path.dirname(os.__file__), *others))
     return not file.startswith(("<frozen", str(PACKAGE), *others))
 
 
@@ -224,7 +236,12 @@ def silence() -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def temporary_workspace(files: Mapping[str, str] | Iterable[tuple[str, str]] = ()) -> Iterator[Path]:
-    """A fresh folder with `files` (name -> text) as workspace, and as current folder of what `call` calls."""
+    """A fresh folder with `files` (name -> text) as workspace, and as current folder of what `call` calls.
+
+    Each check begins with one, so here is said what cannot be done in a browser page.
+    """
+    if s02_tool_use.IN_A_PAGE:
+        banner.say("checks in a page", SAID_IN_A_PAGE)
     with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name, workspace.within(name) as root:
         for path, text in dict(files).items():
             target = root / path

@@ -28,7 +28,9 @@ def forget(about: str) -> None:
 def _place():
     """(the cell that runs, this run of it) if what is printed goes to a page, else two empty strings."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    request = getattr(shell, "get_parent", dict)() if type(sys.stdout).__module__.startswith("ipykernel.") else {}
+    kernel = getattr(shell, "kernel", None)
+    is_page = type(sys.stdout).__module__.startswith(("ipykernel.", "pyodide_kernel."))
+    request = getattr(shell, "get_parent", getattr(kernel, "get_parent", dict))() if is_page else {}
     code = request.get("content", {}).get("code")  # only a cell has some: a button of a widget has none
     if not code:
         return "", ""

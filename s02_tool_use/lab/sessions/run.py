@@ -8,7 +8,6 @@ import contextlib
 import copy
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +19,7 @@ from ..client import faults
 from ..client.endpoint import answerer_of
 from ..client.progress import Progress
 from . import stages
+from .job import Steps, drained
 from .session import answered, no_call
 from .stages import Stage
 
@@ -74,21 +74,17 @@ class Run:
             except (Exception, KeyboardInterrupt) as error:
                 self.fail(error)
 
-    def to_end(self, watch: Callable[[], object] = lambda: None) -> None:
-        """Go on until the run ends or fails; `watch()` is called after each stage."""
+    def steps(self, kind: str = "") -> Steps:
+        """Go on until the run ends or fails, or comes to a stage of this kind: stage by stage, at least one."""
         while True:
             self.forward()
-            watch()
-            if self.halted:
+            yield None
+            if self.halted or self.stage.kind == kind:
                 return
 
-    def to_turn(self, watch: Callable[[], object] = lambda: None) -> None:
-        """Go on until one turn is over: the results of a reply are in the list, or there is nothing more to do."""
-        while True:
-            self.forward()
-            watch()
-            if self.halted or self.stage.kind == "appended":
-                return
+    def to_end(self) -> None:
+        """Go on until the run ends or fails."""
+        drained(self.steps())
 
     @property
     def halted(self) -> bool:

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+import s02_tool_use
+
 from ... import dispatch, loop
 from ...calls.tool import schemas_of
 from ...history.answers import cancelled
@@ -20,7 +22,7 @@ from ..client import faults
 from ..client import prices as pricing
 from ..client.endpoint import answerer_of, connection_of, departures
 from ..client.progress import Progress
-from .job import LEFT_BEHIND, STEP_SECONDS, Job, Stopped, ctrl_c_kept
+from .job import LEFT_BEHIND, STEP_SECONDS, Job, Steps, Stopped, ctrl_c_kept, drained
 
 ASK_BEFORE = ("bash", "write_file", "edit_file")  # they change something; reading is always allowed
 
@@ -106,13 +108,13 @@ class Session:
         """Begin a turn. ValueError if one is going on, or if there is nothing to say."""
         with self._lock:
             turn = self._begin(prompt)
-            turn.job = Job(turn.run)
+            turn.job = Job(turn.steps, in_steps=True)
 
     def run(self, prompt: str) -> tuple[str | None, str]:
         """A whole turn in this thread, which Ctrl-C stops; returns what `end` tells. `watch` decides each question."""
         turn = self._begin(prompt)
         try:
-            turn.run()
+            drained(turn.steps())
         finally:
             turn.end(STOPPED, WHY[STOPPED])  # if a second Ctrl-C came before it could say how it had ended
         return turn.ending
@@ -161,6 +163,8 @@ class Session:
         turn = self._turn
         if turn is None:
             return
+        if s02_tool_use.IN_A_PAGE and not turn.job.wait(seconds):  # no click comes as long as a cell waits
+            raise Stopped("The agent waits for you: answer its question, then run this cell again.")
         end = time.monotonic() + seconds
         with ctrl_c_kept() as pressed:
             while not turn.over.wait(STEP_SECONDS) and time.monotonic() < end:
@@ -179,7 +183,8 @@ class _ChatTurn:
         self.question, self.verdict, self.decided = None, loop.NOT_ALLOWED, threading.Event()
         self.job, self.stopping, self.over, self.progress = None, False, threading.Event(), Progress()
 
-    def run(self):
+    def steps(self) -> Steps:
+        """The turn, step by step. It waits for a decision before the loop goes on to ask for it."""
         session = self.session
         said_before = len(departures(session.client))
         try:
@@ -188,8 +193,10 @@ class _ChatTurn:
             with contextlib.closing(steps):  # closing it answers every call that is still open
                 for step in steps:
                     self.tell(*step)
+                    yield self.asked(step.data) if step.kind == "tool_use" else None
                     if self.stopping:
                         raise KeyboardInterrupt
+                    self.question = None
             why = WHY.get(step.data, f"It ended with {step.data}.")
             if self.messages[-1]["role"] == "user":  # an empty turn is no part of the history
                 why = why or NOTHING
@@ -224,18 +231,20 @@ class _ChatTurn:
             self.session.watch(kind, data)
 
     def approve(self, block):
-        """What the loop asks before each call: True, or why not."""
+        """What the loop asks before each call: by then it is known."""
+        return self.verdict
+
+    def asked(self, block):
+        """Ask about a call, if that is wanted. Returns the event that comes with the answer, which is in `verdict`."""
         if block["name"] not in self.session.ask_before or block["name"] in self.session.always:
-            return True
+            self.verdict = True
+            return None
         self.decided.clear()
         self.question = block
         self.tell("question", block)
-        if not self.stopping:
-            self.decided.wait()
-        self.question = None
         if self.stopping:
-            raise KeyboardInterrupt
-        return self.verdict
+            self.decided.set()
+        return self.decided
 
     def abandon(self):
         """Go on without what is running."""

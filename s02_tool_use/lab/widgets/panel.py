@@ -112,8 +112,8 @@ class Panel(ipywidgets.VBox):
     def busy(self):
         return self._work is not None
 
-    def work(self, function, then, draw):
-        """Run `function()` in a thread, then `then(its value, its error)` in the loop.
+    def work(self, function, then, draw, in_steps=False):
+        """Run `function()` as a Job, in a thread, then `then(its value, its error)` in the loop.
 
         `draw()` shows that `busy` has changed, and each second how far it is.
         """
@@ -131,7 +131,7 @@ class Panel(ipywidgets.VBox):
 
         self.tick(draw)
         with ctrl_c_kept() if self._loop is None else contextlib.nullcontext() as pressed:
-            job = Job(function, lambda job: self.post(finish, job.value, job.error))
+            job = Job(function, lambda job: self.post(finish, job.value, job.error), in_steps=in_steps)
             self._stop_work = lambda: job.stop(lambda: self.post(finish, None, KeyboardInterrupt(LEFT_BEHIND)))
             if self._loop is None:  # nobody would draw later
                 job.join(pressed=pressed)

@@ -120,12 +120,17 @@ class Stepper(Panel):
     @guarded
     def _one_turn(self):
         self._pause()
-        self._go(lambda: self.run.to_turn(lambda: self.post(self._draw)))
+        self._go(lambda: self._drawn(self.run.steps("appended")), in_steps=True)  # the results are in the list
 
     @guarded
     def _to_end(self):
         self._pause()
-        self._go(lambda: self.run.to_end(lambda: self.post(self._draw)))
+        self._go(lambda: self._drawn(self.run.steps()), in_steps=True)
+
+    def _drawn(self, steps):
+        for awaited in steps:
+            self.post(self._draw)
+            yield awaited
 
     @guarded
     def _play(self):
@@ -192,7 +197,7 @@ class Stepper(Panel):
         self.run = run
         self._draw()
 
-    def _go(self, move):
+    def _go(self, move, in_steps=False):
         # The buttons stay switched on while something runs: one that is switched off would lose the keyboard's focus.
         if self.busy:
             return
@@ -201,7 +206,7 @@ class Stepper(Panel):
             self._went(None, None)
         else:
             self.run.progress = Progress()
-            self.work(move, self._went, self._draw_working)  # a request or a tool may take its time
+            self.work(move, self._went, self._draw_working, in_steps)  # a request or a tool may take its time
 
     def _went(self, _, error):
         if isinstance(error, KeyboardInterrupt):  # Stop came between two stages, or was not heard: that run is left

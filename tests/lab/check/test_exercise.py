@@ -5,12 +5,16 @@ import itertools
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
+from s02_tool_use.lab import check
 from s02_tool_use.lab.check import trial
 from s02_tool_use.lab.check.exercise import (
+    NOT_HERE,
     NOT_TRIED,
+    NOT_YET,
     RIGHT,
     WRONG,
     Block,
@@ -411,3 +415,71 @@ def test_what_an_answer_is_made_of_cannot_break_the_check():
 
     assert dict(doubled()(raises).lines[0].details)["yours"].startswith("Broken (line")
     assert ("yours", "<list> (a list, and an int is expected)") in doubled()(holds_itself).lines[0].details
+
+
+# ---- what cannot be judged in a browser page
+
+
+def partly(**more):
+    """The exercise about doubles, with a property that needs threads."""
+    threads = Property("doubles at the same time", READ, [(3,)], 6, needs="threads")
+    return replace(doubled(**more), properties=[*doubled().properties, threads])
+
+
+def test_what_a_property_needs_changes_nothing_where_it_is_there():
+    assert verdicts(partly()(lambda n: n + n)) == [RIGHT, RIGHT, RIGHT]
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_what_cannot_be_judged_is_neither_right_nor_wrong_and_its_line_says_so():
+    called = []
+    verdict = partly()(lambda n: called.append(n) or n + n)
+    assert verdicts(verdict) == [RIGHT, RIGHT, NOT_HERE]
+    assert verdict
+    assert 3 not in called
+    first, *_, last = verdict.text.split("\n")
+    assert first.endswith("doubled: all 2 right, 1 not checked here, because a browser page has one thread")
+    assert last == "  not here   doubles at the same time"
+    wrong = partly()(lambda n: n)
+    assert not wrong
+    assert "doubled: 0 of 2 right, 1 not checked here" in wrong.text
+
+
+@pytest.mark.usefixtures("in_a_page")
+@pytest.mark.parametrize("yours", [lambda n: n + n, lambda n: None, None])
+def test_an_exercise_of_which_nothing_can_be_judged_is_neither_passed_nor_tried(yours):
+    verdict = doubled(needs="processes")(yours)
+    assert verdicts(verdict) == [NOT_HERE, NOT_HERE]
+    assert not verdict.passed
+    assert not verdict.tried
+    assert "doubled: not checked here, because a browser page has no processes." in verdict.text
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_a_stub_is_not_yet_whatever_else_cannot_be_judged():
+    def stub(n):
+        raise NotImplementedError
+
+    assert verdicts(partly()(stub)) == [NOT_YET, NOT_YET, NOT_HERE]
+
+
+@pytest.mark.usefixtures("in_a_page")
+@pytest.mark.parametrize("name", ["bash", "bash_tool", "together"])
+def test_what_starts_a_command_or_a_thread_is_not_judged_in_a_page(name):
+    verdict = getattr(check, name)(lambda *_: "anything")
+    assert {line.verdict for line in verdict.lines} == {NOT_HERE}
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_a_lint_in_a_page_does_not_say_that_calls_end_in_time():
+    def shout(words: str) -> str:
+        """Writes words in capital letters. Use it for headings. Returns the words.
+
+        Args:
+            words: What is to be written.
+        """
+        return words.upper() or "nothing"
+
+    lines = {line.sentence: line.verdict for line in check.my_tool(shout).lines}
+    assert lines.pop("every call ends in time") == NOT_HERE
+    assert NOT_HERE not in lines.values()

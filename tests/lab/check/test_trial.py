@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from pathlib import Path
@@ -308,3 +309,36 @@ def test_a_loop_that_was_left_behind_does_not_use_up_the_time_of_the_next_answer
         return "here"
 
     assert trial.call(waits, deadline=60).value == "here"
+
+
+# ---- in a browser page
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_a_page_calls_without_a_thread_in_the_same_workspace_and_says_what_it_cannot(workspace, capsys):
+    folder = Path.cwd()
+
+    def learners():
+        print("hello")
+        return workdir(), Path.cwd()
+
+    with trial.temporary_workspace({"a.txt": "x"}) as root, trial.silence() as stdin:
+        outcome = trial.call(learners, stdin=stdin)
+        assert (outcome.value, outcome.printed) == ((root, root), "hello\n")
+        assert type(trial.call(int, "x").error) is ValueError
+        assert type(trial.call(sys.exit, 1).error) is SystemExit
+    assert (workdir(), Path.cwd()) == (workspace, folder)
+    assert capsys.readouterr().out == f"{trial.SAID_IN_A_PAGE}\n"
+
+
+def test_no_module_of_python_is_a_learners_in_a_page_either(monkeypatch):
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: "//lib/python3.14/site-packages")
+    monkeypatch.setattr(os, "__file__", "/lib/python314.zip/os.py")
+    trial.is_learners.cache_clear()
+    files = [
+        "/lib/python314.zip/json/decoder.py",
+        "/lib/python3.14/site-packages/anthropic/_models.py",
+        "<ipython-input>",
+    ]
+    assert [trial.is_learners(file) for file in files] == [False, False, True]
+    trial.is_learners.cache_clear()

@@ -435,3 +435,13 @@ def test_a_port_that_is_taken_and_a_folder_that_is_none_are_said_in_one_sentence
     assert board.main(["--ip", "not an address"]).startswith("Cannot listen on not an address, port 8123: ")
     assert board.main(["--port", "99999"]).startswith("Cannot listen on 127.0.0.1, port 99999: ")
     assert board.main(["--homes", str(tmp_path / "none")]).startswith("--homes names no folder: ")
+
+
+def test_a_browser_page_shares_nothing_and_says_so(learner, in_a_page, capsys):
+    (learner / ".env").write_text("BOARD=http://127.0.0.1:9/word\nNAME=Ada\n")
+    check.share("http://127.0.0.1:9/word", name="Ada")
+    assert capsys.readouterr().out == (
+        "Nothing is shared: a browser page reaches no board. Your progress stays in this browser.\n"
+    )
+    check.stop_reason(RIGHT)
+    assert telling._board is None

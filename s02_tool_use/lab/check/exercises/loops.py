@@ -268,7 +268,9 @@ def _play_all(yours, given):
 
 
 @exercise(
-    "my_run_all(calls, run), a function that returns the results of all calls, in their order", deadline=FIRST_SECONDS
+    "my_run_all(calls, run), a function that returns the results of all calls, in their order",
+    deadline=FIRST_SECONDS,
+    needs="threads",
 )
 def together():
     def numbers(given):
