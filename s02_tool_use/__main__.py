@@ -19,6 +19,7 @@ python3 -m s02_tool_use doctor     what is wrong with this machine, in words
 python3 -m s02_tool_use reset 03   notebook 03 as it was (or: reset all); yours is kept beside it
 python3 -m s02_tool_use update     the newest course; what you wrote is kept
 python3 -m s02_tool_use handout D  a page to print and slides of each notebook, into the folder D
+python3 -m s02_tool_use site D     the course as a page for a browser, with nothing to install, into the folder D
 python3 -m s02_tool_use room       what a teacher runs for a room of thirty
 
 The first start makes .venv beside the package and installs into it. On Windows: py -m s02_tool_use"""
@@ -33,6 +34,7 @@ COMMANDS = {
     "reset": ["-c", CALL.format("start.reset")],
     "update": ["-c", CALL.format("start.update")],
     "handout": ["-c", CALL.format("publish.handout")],
+    "site": ["-c", CALL.format("publish.site")],
     "room": ["-c", CALL.format("room")],
 }
 

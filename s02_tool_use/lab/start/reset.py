@@ -127,6 +127,20 @@ def keep_copy() -> None:
     shutil.rmtree(draft, ignore_errors=True)
 
 
+def hand_out(folder: Path, own: Path | None = None) -> None:
+    """Copy the notebooks into a new folder, as they were shipped, and what lies beside them; or else those of `own`."""
+    course = ROOT / NOTEBOOKS
+    shutil.copytree(own or course, folder, ignore=shutil.ignore_patterns(".*"))
+    if own:
+        return
+    with contextlib.suppress(CannotReset):  # a copy that was never started: it is as it was shipped
+        source = source_for(course)
+        for path in folder.rglob("*.ipynb"):
+            path.unlink()
+        for name in source.names:
+            (folder / name).write_bytes(source.read(name))
+
+
 # ---- one file
 
 

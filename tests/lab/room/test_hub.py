@@ -144,7 +144,7 @@ def test_no_learner_becomes_root(tmp_path, monkeypatch):
             "This installs from PyPI and from npm, which",
         ),
         ("No space left on device", "The disk is full"),
-        ("npm error EINTEGRITY", "npm error EINTEGRITY\nInstalling the hub failed."),
+        ("npm error EINTEGRITY", "npm error EINTEGRITY\nInstalling failed."),
     ],
 )
 def test_an_install_that_fails_is_a_sentence(said, told, tmp_path, monkeypatch):
