@@ -3,7 +3,7 @@
 Where bubblewrap works (bash/sandbox.py) the operating system confines it. Where it does not, bash can do what you can
 do, and two promises have a hole: a key in the environment of another process of yours can be read in /proc
 (bash-env-ppid in the tests, if PID 1 has it), and a command can kill the reaper that cleans up. Never run on macOS, and
-never with Git's bash on Windows.
+never with Git's bash on Windows. A browser page has no processes: there `python FILE` alone is run (bash/page.py).
 """
 
 import contextlib

@@ -18,32 +18,17 @@ ERASED = re.compile(r"\x1b\[0?K")  # the rest of the line, that is
 NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-class Output(threading.Thread):
-    """Reads a pipe to its end, in a thread of its own; `yes` for an hour takes no more memory than for a second.
+class Kept:
+    """The head and the tail of what it is given, and how much there was: `yes` for an hour takes no more memory."""
 
-    `awaited` is a byte that comes before the output proper: `began` is set when it came; what stood before goes.
-    """
+    def __init__(self):
+        super().__init__()
+        self.clear()
 
-    def __init__(self, pipe, awaited=b""):
-        super().__init__(daemon=True)
-        self.pipe, self.awaited, self.began = pipe, awaited, threading.Event()
+    def clear(self):
         self.read, self.size, self.line, self.head, self.tail = 0, 0, b"", b"", b""
-        if not awaited:
-            self.began.set()
-        self.start()
 
-    def run(self):
-        with self.pipe:
-            while piece := os.read(self.pipe.fileno(), 65536):
-                if not self.began.is_set() and self.awaited in piece:
-                    piece = piece.partition(self.awaited)[2]
-                    self.read, self.size, self.line, self.head, self.tail = 0, 0, b"", b"", b""
-                    self.began.set()
-                self._take(piece)
-        self._keep(shown(self.line))
-        self.line = b""
-
-    def _take(self, piece):
+    def take(self, piece):
         """Keep the lines that are whole; the last one waits for a carriage return that goes back to its beginning."""
         self.read += len(piece)
         lines, end, line = (self.line + piece).rpartition(b"\n")
@@ -56,6 +41,10 @@ class Output(threading.Thread):
             end, line = end + line, b""
         self.line = line
         self._keep(lines + end)
+
+    def end(self):
+        self._keep(shown(self.line))
+        self.line = b""
 
     def _keep(self, piece):
         self.size += len(piece)
@@ -78,6 +67,31 @@ class Output(threading.Thread):
             text += "\n" * (not text.endswith("\n"))
             text += f"[... {overwritten} bytes of progress were overwritten (\\r) ...]\n"
         return text
+
+
+class Output(Kept, threading.Thread):
+    """Reads a pipe to its end, in a thread of its own.
+
+    `awaited` is a byte that comes before the output proper: `began` is set when it came; what stood before goes.
+    """
+
+    def __init__(self, pipe, awaited=b""):
+        super().__init__()
+        self.daemon = True
+        self.pipe, self.awaited, self.began = pipe, awaited, threading.Event()
+        if not awaited:
+            self.began.set()
+        self.start()
+
+    def run(self):
+        with self.pipe:
+            while piece := os.read(self.pipe.fileno(), 65536):
+                if not self.began.is_set() and self.awaited in piece:
+                    piece = piece.partition(self.awaited)[2]
+                    self.clear()
+                    self.began.set()
+                self.take(piece)
+        self.end()
 
 
 def shown(line: bytes) -> bytes:

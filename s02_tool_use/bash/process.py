@@ -20,8 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import s02_tool_use
+
 from ..calls.results import ToolError
-from . import reaper
+from . import page, reaper
 from .output import BEGAN, Output
 from .program import ON_WINDOWS, for_windows, of_windows
 from .sandbox import KEPT, confined, environment, lies_in
@@ -95,8 +97,11 @@ def run(
     `arguments` is the command, of any length. `notes` gets what the user should know of the sandbox.
 
     subprocess.TimeoutExpired holds in `output` what was said until then. ToolError: it could not be started, and
-    nothing was run.
+    nothing was run. In a browser page this Python takes bash's place, and no time limit holds (page.py).
     """
+    if s02_tool_use.IN_A_PAGE:
+        said, status = page.run(arguments[-1], str(cwd))
+        return subprocess.CompletedProcess(arguments, status, said)
     streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
     # Stop may come at any moment, so another thread starts it and ends it.
     return shielded(lambda wanted: _run(arguments, str(cwd), streams, timeout, notes, wanted))

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 
+import s02_tool_use
+
 from ..calls.results import ToolError
 
 ON_WINDOWS = os.name == "nt"
@@ -31,7 +33,9 @@ MAX_WINDOWS, MAX_CMD = 32_000, 8_000  # characters of a variable or a command li
 
 
 def which_bash() -> str | None:
-    """The full path of the bash that run_bash starts, or None."""
+    """The full path of the bash that run_bash starts, or None. In a browser page "bash": page.py takes its place."""
+    if s02_tool_use.IN_A_PAGE:
+        return "bash"
     return windows_bash(os.environ) if ON_WINDOWS else shutil.which("bash")
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import PurePath
 
+import s02_tool_use
+
 from ..calls import secrets
 from ..calls.results import ToolError
 from .program import ON_WINDOWS
@@ -59,6 +61,8 @@ def sandbox_status(work: str | os.PathLike[str] | None = None) -> tuple[bool, st
 
     Without `work` it is tried in the current folder. Only a success is remembered: the next trial may find more time.
     """
+    if s02_tool_use.IN_A_PAGE:
+        return False, "a browser page has no processes: bash runs `python FILE` alone, and the browser confines it"
     try:
         return _status(os.path.realpath(work or os.curdir), *_settings())
     except ToolError as error:
