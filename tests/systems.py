@@ -16,6 +16,7 @@ from s02_tool_use.bash.program import which_bash
 ON_WINDOWS = os.name == "nt"
 needs_bash = pytest.mark.skipif(not which_bash(), reason="there is no bash here")
 TESTS = Path(__file__).parent
+WAITS = 'python -c "import time; time.sleep(60)"'  # a command that bash and cmd know
 
 
 # The offline API is reached over sockets, and in a browser page without any: `network` of conftest.py is both. The

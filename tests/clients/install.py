@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +43,8 @@ def main():
     version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     if int(version[1:].partition(".")[0]) < OLDEST_NODE:
         return f"Node.js {OLDEST_NODE} or newer is needed, this is {version}: https://nodejs.org"
+    import venv  # which Python's embeddable package for Windows leaves out
+
     uv = uv or shutil.which("uv", path=HERE.parents[1] / ".venv" / PYTHON.parent.name)  # the course's own
     venv.create(VENV, clear=True, with_pip=not uv)
     pip = [uv, "pip", "install", "--python", PYTHON] if uv else [PYTHON, "-m", "pip", "install"]

@@ -221,6 +221,7 @@ def course(tmp_path):
     return notebooks
 
 
+@needs_posix
 def test_a_new_home_gets_the_notebooks_and_not_what_the_teacher_did_in_them(course, tmp_path):
     seat.hand_out(tmp_path, course)
     copied = {

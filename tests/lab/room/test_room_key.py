@@ -781,7 +781,7 @@ def test_it_listens_on_loopback_unless_it_is_told_otherwise(arguments, addresses
         (f"API_KEY={KEY}\nMODEL_ID=m\n", ("--port", "99999"), "Cannot listen on 127.0.0.1, port 99999: "),
         (f"API_KEY={KEY}\nMODEL_ID=m\n", ("--ip", "nowhere.invalid"), "Cannot listen on nowhere.invalid, port 8124: "),
         (f"API_KEY={KEY}\nMODEL_ID=m\n", ("--record", ".env"), ".env cannot be made: "),
-        (f"API_KEY={KEY}\nMODEL_ID=m\n", ("--state", "no/state"), "no/state cannot be written: "),
+        (f"API_KEY={KEY}\nMODEL_ID=m\n", ("--state", "no/state"), f"{Path('no/state')} cannot be written: "),
         (
             f"API_KEY={KEY}\nMODEL_ID=m\nBASE_URL=http://127.0.0.1:18124\n",
             ("--port", "18124"),

@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from systems import WAITS
 
 from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab import check
@@ -234,7 +235,7 @@ def test_stop_at_a_question_leaves_a_valid_history(session, seen):
 
 
 def test_stop_ends_a_running_command_and_answers_it(session, seen):
-    talk = session([call("bash", command="sleep 60; echo late"), "Go on."], ask_before=())
+    talk = session([call("bash", command=WAITS), "Go on."], ask_before=())
     talk.send("Go.")
     seen.wait_for("tool_use")
     talk.stop()
