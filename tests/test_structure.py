@@ -59,7 +59,7 @@ ROOMS = {
     "lab/client": {"calls", "lab/api", "lab/understudy"},
     "lab/show": {"calls", "lab/api", "lab/client", "lab/conversation"},
     "lab/sessions": {"calls", "workspace", "dispatch", "history", "messages", "loop", "lab/client", "lab/conversation"},
-    "lab/check": {"calls", "workspace", "dispatch", "loop"}
+    "lab/check": {"bash", "calls", "workspace", "dispatch", "loop"}
     | {"lab/api", "lab/understudy", "lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},
     "lab/widgets": {"calls", "workspace", "tools", "dispatch", "messages"}
     | {"lab/client", "lab/conversation", "lab/rooms", "lab/sessions", "lab/show"},

@@ -21,7 +21,8 @@ INSTALL = {
     "nt": "install Git for Windows from https://git-scm.com/downloads/win, which brings one, and start again",
     "posix": "install it with the packages of your system, on Debian: apt install bash",
 }
-NO_BASH = f"there is no bash here{' (install Git for Windows)' * ON_WINDOWS}, so this ran in {{}}"
+MISSING = f"there is no bash here{' (install Git for Windows)' * ON_WINDOWS}"
+NO_BASH = f"{MISSING}, so this ran in {{}}"
 COMMAND = "S02_COMMAND"
 EVAL = f'export -n {COMMAND}; eval -- "${COMMAND}"'
 # Folders of Windows whose bash.exe is WSL's, or an advertisement for it.

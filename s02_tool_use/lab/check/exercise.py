@@ -24,6 +24,7 @@ from typing import Any
 
 import s02_tool_use
 
+from ...bash.program import MISSING, which_bash
 from ..sessions.job import Stopped
 from ..show import page
 from . import board, record, trial
@@ -112,8 +113,9 @@ class Property:
         return self.right(*copy.deepcopy(case)) if callable(self.right) else self.right
 
 
-# What a property may need that is not everywhere, and the reason why it is left out where that is missing.
+# What a property may need that is not everywhere, and the reason why it is left out in a browser page.
 NEEDS = {
+    "bash": "a browser page has no processes",
     "processes": "a browser page has no processes",
     "threads": "a browser page has one thread",
     "time": "nothing stops a call in a browser page",
@@ -133,13 +135,15 @@ class Line:
     needs: str = ""
 
     def __post_init__(self) -> None:
-        if is_missing(self.needs):
+        if missing(self.needs):
             self.verdict, self.details = NOT_HERE, []
 
 
-def is_missing(needs: str) -> bool:
-    """Whether what a property needs is missing here."""
-    return bool(needs) and s02_tool_use.IN_A_PAGE
+def missing(needs: str) -> str:
+    """Why what a property needs is not here, or ""."""
+    if s02_tool_use.IN_A_PAGE:
+        return NEEDS.get(needs, "")
+    return MISSING if needs == "bash" and not which_bash() else ""
 
 
 RIGHT, WRONG, NOT_YET, NOT_TRIED, NOT_HERE = "right", "wrong", "not yet", "not tried", "not here"
@@ -235,7 +239,7 @@ class _Trial:
         with trial.temporary_workspace(exercise.files), quiet as self.stdin:
             for prop in exercise.properties:
                 # Waiting for one endless loop is enough.
-                is_left_out = self.late or is_missing(prop.needs)
+                is_left_out = self.late or missing(prop.needs)
                 lines.append(Line(prop.sentence, NOT_TRIED, needs=prop.needs) if is_left_out else self._line(prop))
         if not self.late and all(is_unfilled(value) or self._is_stub(value) for _, value in self.gave):
             return exercise.all(NOT_YET)
@@ -653,7 +657,7 @@ class Verdict(page.Page):
         self.name, self.lines = name, lines
         done = sum(line.verdict == RIGHT for line in lines)
         judged = [line for line in lines if line.verdict != NOT_HERE]
-        why = " and ".join(sorted({NEEDS[line.needs] for line in lines if line.verdict == NOT_HERE}))
+        why = " and ".join(sorted({missing(line.needs) for line in lines if line.verdict == NOT_HERE}))
         self.passed = 0 < done == len(judged)
         self.tried = any(line.verdict != NOT_YET for line in judged)
         self.remark = remark if self.passed else ""
@@ -661,7 +665,7 @@ class Verdict(page.Page):
         if why:
             head += f", {len(lines) - len(judged)} not checked here, because {why}"
         if not judged:
-            head = f"{name}: not checked here, because {why}. Where the course is installed this is checked:"
+            head = f"{name}: not checked here, because {why}. Elsewhere this is checked:"
         elif not self.tried:
             head = f"{name}: not yet. Fill in your cell, run it, then run this one again. This will be checked:"
         if self.remark:

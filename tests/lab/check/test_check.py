@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from answers import right, wrong
+from answers import is_judged, right, wrong
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, safe_path, workdir
 from s02_tool_use.lab import check
@@ -797,6 +797,7 @@ def exercises():
 
 @pytest.mark.parametrize("name", RIGHT_ANSWERS)
 def test_a_check_without_an_answer_says_not_yet(name):
+    is_judged(name)
     for answer in [(), (None,), (...,), (None, None)]:
         verdict = getattr(check, name)(*answer)
         assert {line.verdict for line in verdict.lines} == {NOT_YET}
@@ -806,6 +807,8 @@ def test_a_check_without_an_answer_says_not_yet(name):
     "name", ["tool_result", "answer_all", "bash", "bash_tool", "handlers", "run_tool", "count_lines"]
 )
 def test_a_stub_says_not_yet(name):
+    is_judged(name)
+
     def raises(*args):
         raise NotImplementedError
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from s02_tool_use import run_bash
 from s02_tool_use.lab import check
-from s02_tool_use.lab.check import trial
+from s02_tool_use.lab.check import exercise, trial
 from s02_tool_use.lab.check.exercise import (
     NOT_HERE,
     NOT_TRIED,
@@ -453,6 +454,14 @@ def test_an_exercise_of_which_nothing_can_be_judged_is_neither_passed_nor_tried(
     assert not verdict.passed
     assert not verdict.tried
     assert "doubled: not checked here, because a browser page has no processes." in verdict.text
+
+
+@pytest.mark.parametrize("name", ["bash", "bash_tool"])
+def test_without_bash_its_exercises_are_not_judged(name, monkeypatch):
+    monkeypatch.setattr(exercise, "which_bash", lambda: None)
+    verdict = getattr(check, name)(run_bash)
+    assert {line.verdict for line in verdict.lines} == {NOT_HERE}
+    assert verdict.text.startswith(f"{name}: not checked here, because there is no bash here")
 
 
 @pytest.mark.usefixtures("in_a_page")

@@ -116,7 +116,7 @@ TEA = "printf '%s%s' te a"
     "my_bash(command), a function that runs a command line and returns its output as a string",
     silence=True,
     deadline=5.0,
-    needs="processes",
+    needs="bash",
 )
 def bash():
     streams, status = (3, "The error text goes to another stream"), (3, "How a command ended is a number")
@@ -149,7 +149,7 @@ TOO_LONG, SILENT = f"{SUM}; sleep 1; {OTHER}", f"sleep 1; {OTHER}"
     files={"notes.txt": "green tea\n"},
     silence=True,
     deadline=5.0,
-    needs="processes",
+    needs="bash",
 )
 def bash_tool():
     place, line = (3, "`cwd` is where a command starts"), (4, "The status on a line of its own")

@@ -11,12 +11,12 @@ from .parts import at, call, each, fact, gives, holds, is_a_sentence, string_tha
 from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
 NOTES = "green tea\nblack tea\nwater\n"
-SUM = "echo $((6 * 7))"
+SUM = "python sum.py"  # every shell knows it
 
 
 @exercise(
     "my_output(call), a function that runs one call of bash or read_file and returns its output",
-    files={"notes.txt": NOTES, "menu.txt": "mint\n"},
+    files={"notes.txt": NOTES, "menu.txt": "mint\n", "sum.py": "print(6 * 7)\n"},
     deadline=5.0,
 )
 def handlers():
@@ -188,7 +188,7 @@ def count_lines():
 
 @exercise(
     "your_tools, your_handlers: a list of tools, and a dict of handlers",
-    files={"notes.txt": NOTES, "menu.txt": "mint\n"},
+    files={"notes.txt": NOTES, "menu.txt": "mint\n", "sum.py": "print(6 * 7)\n"},
     untouched=are_the_packages,
 )
 def added_tool():
