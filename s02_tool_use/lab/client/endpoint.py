@@ -18,7 +18,7 @@ import s02_tool_use
 from ...calls.secrets import cut
 from ..api.server import Server, in_this_page
 from ..understudy import Scripted, Understudy
-from . import banner, edited, faults, prices, settings
+from . import banner, edited, faults, missing, prices, settings
 from .live import OF_A_BODY, Live
 from .recording import Recorder, RecordingError
 from .replay import Replay
@@ -110,6 +110,7 @@ def connect(
     client = _client(watchers, named is not None, **options)
     _connections[client._client] = connection
     edited.watch()
+    missing.watch()
     banner.say("who answers", cut(said))
     return client, model
 

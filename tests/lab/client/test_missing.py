@@ -1,0 +1,66 @@
+"""What a browser page lacks is one sentence below the cell, and any other exception is shown as ever."""
+
+import subprocess
+from types import ModuleType
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+from s02_tool_use.lab.client import missing
+
+POOL = "from concurrent.futures import ThreadPoolExecutor as Pool; list(Pool().map(abs, [1]))"
+COMMAND = "import subprocess; subprocess.run(['ls'])"
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    """IPython, which leaves this process and the home folder alone."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    config = Config({"HistoryManager": {"enabled": False}})
+    made = InteractiveShell(config=config, user_module=ModuleType("cells"), user_ns={})
+    monkeypatch.setattr("IPython.get_ipython", lambda: made)
+    return made
+
+
+@pytest.fixture
+def cell(shell, in_a_page, monkeypatch):
+    """A function that runs a cell in a page and gives what stands below it."""
+
+    def no_processes(*_, **__):
+        raise OSError(138, "emscripten does not support processes.")
+
+    monkeypatch.setattr(subprocess, "Popen", no_processes)
+    missing.watch()
+
+    def run(source):
+        shown = []
+        monkeypatch.setattr(shell, "_showtraceback", lambda *error: shown.append(error))
+        with capture_output() as said:
+            shell.run_cell(source)
+        return said.stdout, shown
+
+    return run
+
+
+@pytest.mark.parametrize(("source", "lacks"), [(POOL, "only one thread"), (COMMAND, "no processes")])
+def test_a_cell_that_needs_what_a_page_lacks_says_so_in_a_sentence_and_is_no_error(cell, source, lacks):
+    said, shown = cell(source)
+    assert shown == []
+    assert said.startswith(f"This cell ends here: a browser page has {lacks}")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "source", ["open('no_such_file')", "raise RuntimeError('mine')", "raise NotImplementedError", "1/0"]
+)
+def test_any_other_exception_is_shown_as_ever(cell, source):
+    said, ((kind, _, lines),) = cell(source)
+    assert said == ""
+    assert kind.__name__ in "\n".join(lines)
+
+
+def test_elsewhere_nothing_changes(shell):
+    missing.watch()
+    assert shell.custom_exceptions == ()
