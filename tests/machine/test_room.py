@@ -1,6 +1,7 @@
 """`room hub` for real, with two learners; tests/benchmarks/bench_room.py takes thirty. Needs PyPI and npm."""
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ def again(folder):
     yield running
     if running.process.poll() is None:
         running.process.kill()
-    running.process.communicate()
+    running.process.wait()
 
 
 def processes(folder):
@@ -72,9 +73,10 @@ def test_when_it_has_ended_nothing_of_it_is_left(folder):
     wait_until(lambda: not processes(folder))
 
 
-def test_a_second_start_goes_on_with_the_same_seats_and_files(folder, again):
+def test_a_second_start_goes_on_with_the_same_seats_and_files(folder, again, capsys):
     assert again.passwords == {}
-    word = hub.renew(folder, hub.read_seats(folder), ["seat02"])["seat02"]  # while it runs: a forgotten password
+    assert hub.main(["--folder", str(folder), "--new-password", "seat02"]) == 0  # while it runs
+    word = re.search(r"(?m)^seat02 +(\S+)$", capsys.readouterr().out)[1]
     learner = bench_room.Learner(again.url, "seat02")
     assert not learner.sign_in("wrong")
     assert learner.sign_in(word)

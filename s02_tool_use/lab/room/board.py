@@ -72,13 +72,13 @@ class Handler(door.Handler):
         return Response(200, {**HEADERS, "content-length": len(data)}, [data])
 
 
-class Board(door.Door):
+class Board(door.server.Server):
     """The board in a thread of this process."""
 
     handler = Handler
 
     def __init__(self, ip: str = door.server.HOST, port: int = 0, homes: Path | None = None) -> None:
-        super().__init__(ip, port)
+        super().__init__(None, host=ip, port=port)
         self.word, self.token, self.homes = door.word(), door.word(6), homes
         self.at = door.address(ip, self.server_address[1])
         self.line = f'check.share("{self.at}/{self.word}", name="YOUR NAME")'  # what a learner runs to be on it

@@ -17,7 +17,6 @@ from typing import Any
 from ..api import server
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike on paper
-LOOPBACK = ("127.", "localhost", "::1")
 
 
 class Handler(server.Handler):
@@ -28,16 +27,6 @@ class Handler(server.Handler):
 
     def _record(self, *_):
         pass
-
-
-class Door(server.Server):
-    """A server with a handler of its own, of this room."""
-
-    handler = Handler
-
-    def __init__(self, ip: str = server.HOST, port: int = 0) -> None:
-        self.address_family = socket.AF_INET6 if ":" in ip else socket.AF_INET
-        super().__init__(None, host=ip, port=port)
 
 
 def word(groups: int = 2) -> str:
@@ -64,20 +53,18 @@ def parser(name: str, does: str, port: int) -> argparse.ArgumentParser:
 
 def address(ip: str, port: int) -> str:
     """The address under which the room finds it: of all addresses of this machine, the one that leads outside."""
-    if ip in ("0.0.0.0", "::"):
-        outside = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}
-        family, far = outside[ip]
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+    if ip == "0.0.0.0":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
-                probe.connect((far, 9))  # sends nothing
+                probe.connect(("192.0.2.1", 9))  # sends nothing
                 ip = probe.getsockname()[0]
             except OSError:
                 ip = socket.gethostname()
-    return f"http://{f'[{ip}]' if ':' in ip else ip}:{port}"
+    return f"http://{ip}:{port}"
 
 
 def who_can_come(ip: str) -> str:
-    if ip.startswith(LOOPBACK):
+    if ip.startswith(("127.", "localhost")):
         return "Only this machine can connect. --ip 0.0.0.0 lets the room in."
     return "Whoever is in the same network can connect. What is sent is not encrypted."
 
@@ -87,7 +74,7 @@ def cannot_listen(given: argparse.Namespace, error: Exception) -> str:
     return f"Cannot listen on {given.ip}, port {given.port}: {said}. Choose another --port or --ip."
 
 
-def serve(door: Door, lines: Iterable[str]) -> None:
+def serve(door: server.Server, lines: Iterable[str]) -> None:
     """Print these lines and serve, until Ctrl-C or until the process is asked to end."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with door, contextlib.suppress(KeyboardInterrupt):

@@ -1,18 +1,19 @@
-"""Settings of the JupyterHub that `room hub` starts, in the environment that it made."""
+"""Settings of the JupyterHub that `room hub` becomes, in the environment and the folder that it made."""
 
-import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
+from jupyter_server.auth.security import passwd_check
 from jupyterhub.auth import Authenticator
+from jupyterhub.utils import random_port
 
 from s02_tool_use.lab.room import hub
 from s02_tool_use.lab.start import setup
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (JupyterHub puts it here)
-given = json.loads(os.environ[hub.HERE])
-folder = Path(given["folder"])
+folder = Path.cwd()
 
 
 class Seats(Authenticator):
@@ -20,27 +21,27 @@ class Seats(Authenticator):
 
     def authenticate(self, handler, data):
         stored = hub.read_seats(folder).get(data["username"])  # anew each time: one may get a new password
-        return data["username"] if stored and hub.is_right(stored, data["password"]) else None
+        return data["username"] if stored and passwd_check(stored, data["password"]) else None
 
 
 def confine(spawner):
     """Called before a server starts: its command line depends on whose it is."""
-    start, notebooks = hub.confined(folder, spawner.user.name), setup.ROOT / "notebooks"
-    if given["shared"]:
-        start, notebooks = [], folder / hub.GIVEN
-    spawner.cmd = [*start, sys.executable, "-m", "s02_tool_use.lab.room.seat", str(notebooks)]
+    seat = [sys.executable, "-m", "s02_tool_use.lab.room.seat", str(setup.ROOT / "notebooks")]
+    spawner.cmd = [*hub.confined(folder, spawner.user.name), *seat]
 
 
-c.JupyterHub.bind_url = f"http://{given['ip']}:{given['port']}"
-c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{given['inner']}"  # never beyond this machine
-c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{given['door']}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{random_port()}"  # never beyond this machine
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{random_port()}"
 proxy = "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
-c.ConfigurableHTTPProxy.command = [*hub.with_us(), str(hub.node_of(folder)), proxy]
-c.ConfigurableHTTPProxy.log_level = "warn"
-c.JupyterHub.log_level = 30  # warnings: thirty servers say a lot
+ends_with_us = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+c.ConfigurableHTTPProxy.command = [*ends_with_us, str(hub.node_of(folder)), proxy]
+# Errors only, and what the servers of learners say goes into a file: above it all stand the passwords.
+c.JupyterHub.log_level, c.ConfigurableHTTPProxy.log_level = 40, "error"
+log = os.open("servers.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+c.LocalProcessSpawner.popen_kwargs = {"stdout": log, "stderr": log}
 
 c.JupyterHub.authenticator_class = Seats
-c.Authenticator.allowed_users = set(given["names"])
+c.Authenticator.allowed_users = set(hub.read_seats(folder))
 
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = str(folder / hub.HOMES / "{username}")

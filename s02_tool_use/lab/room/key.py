@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -108,12 +107,10 @@ class Handler(door.Handler):
         try:
             response = (partial(recorder.send, send) if recorder else send)(asked, stream=True)
         except httpx2.HTTPError as error:
-            self.server.say(f"The endpoint does not answer: {type(error).__name__}.")
-            raise ApiError(502, "the endpoint behind the room's key does not answer") from None
+            raise ApiError(502, f"the room's endpoint does not answer: {type(error).__name__}") from None
         self.ends.callback(response.close)
         if response.status_code in (401, 403):
-            self.server.say(f"The endpoint does not accept the room's key ({response.status_code}).")
-            text = "the endpoint does not accept the room's key: tell your teacher"
+            text = f"the endpoint does not accept the room's key ({response.status_code}): tell your teacher"
             raise ApiError(502, text, headers={"x-should-retry": "false"})
         return response
 
@@ -157,7 +154,7 @@ def _headers(response):
     return {name: cut(value) for name, value in response.headers.items() if KEPT_HEADERS.fullmatch(name)}
 
 
-class Proxy(door.Door):
+class Proxy(door.server.Server):
     """The proxy in a thread of this process. `options` are what settings.in_force gives: base_url, model, a secret."""
 
     handler = Handler
@@ -182,7 +179,6 @@ class Proxy(door.Door):
             trust_env=not settings.is_local(self.url_there),
         )
         self.recorders: dict[int, Recorder] = {}
-        self._told: set[str] = set()
         if record:
             try:
                 record.mkdir(parents=True, exist_ok=True)
@@ -192,18 +188,11 @@ class Proxy(door.Door):
             for seat in seats.seats.values():
                 path = record / f"seat-{seat.number:02}.jsonl"
                 self.recorders[seat.number] = Recorder(path, self.model, "endpoint", self.most)
-        super().__init__(ip, port)
+        super().__init__(None, host=ip, port=port)
 
     def close(self) -> None:
         super().close()
         self.client.close()
-
-    def say(self, text: str) -> None:
-        """Tell the teacher, once."""
-        if text not in self._told:
-            self._told.add(text)
-            with contextlib.suppress(OSError):  # nobody may be reading
-                print(f"{time.strftime('%H:%M')}  {text}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int | str:

@@ -8,54 +8,58 @@ import sys
 
 import pytest
 from clone import copy_course
+from jupyter_server.auth.security import passwd_check
 
 from s02_tool_use.lab.room import hub, seat
 from s02_tool_use.lab.start import setup
 
-needs_posix = pytest.mark.skipif(os.name != "posix", reason="JupyterHub does not run on Windows")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="learners are kept apart by bubblewrap, on Linux")
 
 
 # ---- passwords
 
 
+def passwords(capsys):
+    """What was shown: seat -> password."""
+    return dict(re.findall(r"(?m)^(seat\d\d) +(\S+)$", capsys.readouterr().out))
+
+
+def opens(folder, name, password):
+    return passwd_check(hub.read_seats(folder)[name], password)
+
+
 def test_a_password_is_printed_once_and_only_its_hash_is_kept(tmp_path, capsys):
-    fresh = hub.renew(tmp_path, {}, ["seat01", "seat02"])
-    hub.show(fresh)
-    said = capsys.readouterr().out
-    assert all(f"{name}   {word}\n" in said for name, word in fresh.items())
+    hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    fresh = passwords(capsys)
+    assert fresh.keys() == {"seat01", "seat02"}
+    assert len(set(fresh.values())) == 2
     kept = (tmp_path / "seats.json").read_text()
     assert not any(word in kept for word in fresh.values())
-    assert len(set(fresh.values())) == 2
 
 
-def test_a_seat_opens_with_its_own_password_and_no_other(tmp_path):
-    fresh = hub.renew(tmp_path, {}, ["seat01", "seat02"])
-    kept = hub.read_seats(tmp_path)
-    assert hub.is_right(kept["seat01"], fresh["seat01"])
-    for wrong in (fresh["seat02"], fresh["seat01"].upper(), "", kept["seat01"], "\ud800", "a" * 10_000):
-        assert not hub.is_right(kept["seat01"], wrong)
+def test_a_seat_opens_with_its_own_password_and_no_other(tmp_path, capsys):
+    hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    fresh = passwords(capsys)
+    assert opens(tmp_path, "seat01", fresh["seat01"])
+    for wrong in (fresh["seat02"], fresh["seat01"].upper(), "", hub.read_seats(tmp_path)["seat01"], "a" * 10_000):
+        assert not opens(tmp_path, "seat01", wrong)
 
 
 def test_a_new_password_takes_the_place_of_the_old_and_touches_no_other(tmp_path, capsys):
-    before = hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    hub.renew(tmp_path, {}, ["seat01", "seat02"])
+    before = passwords(capsys)
     assert hub.main(["--folder", str(tmp_path), "--new-password", "seat01"]) == 0
-    said = capsys.readouterr().out
-    kept = hub.read_seats(tmp_path)
-    assert not hub.is_right(kept["seat01"], before["seat01"])
-    assert hub.is_right(kept["seat02"], before["seat02"])
-    assert any(hub.is_right(kept["seat01"], word) for word in said.split())
-    assert "seat02" not in said
+    now = passwords(capsys)
+    assert now.keys() == {"seat01"}
+    assert opens(tmp_path, "seat01", now["seat01"])
+    assert not opens(tmp_path, "seat01", before["seat01"])
+    assert opens(tmp_path, "seat02", before["seat02"])
 
 
-@needs_posix
+@on_linux
 def test_nobody_else_on_the_machine_reads_the_hashes(tmp_path):
     hub.renew(tmp_path, {}, ["seat01"])
     assert (tmp_path / "seats.json").stat().st_mode & 0o077 == 0
-
-
-def test_letters_that_look_alike_are_in_no_password(tmp_path):
-    fresh = hub.renew(tmp_path, {}, [f"seat{n:02}" for n in range(1, 60)])
-    assert not set("".join(fresh.values())) & set("01ijlo")
 
 
 # ---- what is refused
@@ -67,7 +71,7 @@ def test_letters_that_look_alike_are_in_no_password(tmp_path):
         (["--users", "0"], "--users 0: from 1 to 99."),
         (["--users", "-3"], "--users -3: from 1 to 99."),
         (["--users", "100"], "--users 100: from 1 to 99."),
-        (["--port", "99999"], "--port 99999: from 1 to 65535."),
+        (["--port", "99999"], "--port 99999: from 0 to 65535."),
         (["--new-password", "seat09"], "There is no seat seat09. There are none yet."),
     ],
 )
@@ -81,12 +85,14 @@ def test_seats_that_cannot_be_read_are_one_sentence(tmp_path):
     assert hub.main(["--folder", str(tmp_path)]).startswith("The seats of this hub cannot be read (")
 
 
-def test_on_windows_it_says_what_to_take_instead(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    assert hub.main(["--folder", str(tmp_path)]).startswith("JupyterHub does not run on Windows: take ")
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_elsewhere_than_on_linux_it_says_what_to_take_instead(system, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", system)
+    said = "Learners are kept apart as only Linux can: take a machine with Linux, or WSL on Windows."
+    assert hub.main(["--folder", str(tmp_path)]) == said
 
 
-@needs_posix
+@on_linux
 @pytest.mark.parametrize(("ip", "port"), [("127.0.0.1", None), ("203.0.113.7", 8765), ("no where", 8765)])
 def test_where_it_cannot_listen_it_says_so_before_it_installs(ip, port, tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "install", None)
@@ -97,45 +103,33 @@ def test_where_it_cannot_listen_it_says_so_before_it_installs(ip, port, tmp_path
     assert said.endswith(" Choose another --port or --ip.")
 
 
-@needs_posix
-def test_of_two_hubs_in_one_folder_the_second_is_refused(tmp_path):
-    lock = hub.alone(tmp_path, "127.0.0.1", 0)
-    try:
-        with pytest.raises(setup.SetupError, match="A hub already runs in"):
-            hub.alone(tmp_path, "127.0.0.1", 0)
-    finally:
-        os.close(lock)
-
-
-@needs_posix
+@on_linux
 def test_without_bubblewrap_it_says_what_that_means(tmp_path, monkeypatch):
     monkeypatch.setattr(hub.sandbox, "PLACES", [])
     monkeypatch.setattr(hub, "install", lambda folder: None)
-    said = hub.main(["--folder", str(tmp_path), "--port", str(hub.free_port())])
+    said = hub.main(["--folder", str(tmp_path), "--port", "0"])
     assert "apt install bubblewrap" in said
-    assert "With --shared-user it works without, but then every learner can read all that you can read." in said
     assert not (tmp_path / "seats.json").exists()
 
 
-@needs_posix
+@on_linux
 def test_where_bubblewrap_does_not_work_its_own_words_are_told(tmp_path, monkeypatch):
     (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2; exit 1\n")
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setattr(hub.sandbox, "PLACES", [str(tmp_path)])
     monkeypatch.setattr(hub, "install", lambda folder: None)
-    said = hub.main(["--folder", str(tmp_path / "hub"), "--port", str(hub.free_port())])
-    assert "does not work here: bwrap: setting up uid map: Permission denied. With --shared-user" in said
+    said = hub.main(["--folder", str(tmp_path / "hub"), "--port", "0"])
+    assert "does not work here: bwrap: setting up uid map: Permission denied. Try it as root." in said
 
 
-@needs_posix
+@on_linux
 def test_no_learner_becomes_root(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    assert "as root would make every learner root" in hub.main(["--folder", str(tmp_path), "--shared-user"])
     assert hub.uid_of("seat07") == 60607
     assert "--reuid=60607" in hub.confined(tmp_path, "seat07")
 
 
-@needs_posix
+@on_linux
 @pytest.mark.parametrize(
     ("said", "told"),
     [
@@ -163,14 +157,14 @@ def mounted(line):
     return [line[at + 1] for at, word in enumerate(line) if word in ("--bind", "--ro-bind", "--ro-bind-try")]
 
 
-@needs_posix
+@on_linux
 def test_a_seat_sees_its_own_home_and_nothing_else_of_the_hub(tmp_path):
     shown = mounted(hub.confined(tmp_path / "hub", "seat01"))
     of_the_hub = [path for path in shown if path.startswith(str(tmp_path))]
     assert of_the_hub == [str(tmp_path / "hub" / name) for name in ("env", "notebooks", "homes/seat01")]
 
 
-@needs_posix
+@on_linux
 def test_a_seat_sees_the_course_without_its_env_file(tmp_path):
     shown = mounted(hub.confined(tmp_path, "seat01"))
     assert str(setup.ROOT / "s02_tool_use") in shown
@@ -192,21 +186,12 @@ def test_what_is_handed_out_is_as_it_was_shipped_and_not_as_the_teacher_worked_i
     (root / "notebooks" / ".progress").write_text("mine")
     (tmp_path / "hub").mkdir()
     for _ in range(2):
-        hub.gather(tmp_path / "hub", None)
+        hub.gather(tmp_path / "hub")
         given = tmp_path / "hub" / "notebooks"
         assert (given / page.name).read_bytes() == shipped
         assert (given / "solutions" / "01_hardcoded_bash.ipynb").is_file()
         there = {path.name for path in (root / "notebooks").iterdir() if not path.name.startswith(".")}
         assert {path.name for path in given.iterdir()} == there - {"00_start_here.mine.ipynb"}
-
-
-def test_a_teacher_hands_out_notebooks_of_another_folder_as_they_are(tmp_path):
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(setup.SetupError, match="there is no notebook in this folder"):
-        hub.gather(tmp_path, tmp_path / "mine")
-    (tmp_path / "mine" / "00_mine.ipynb").write_text("mine")
-    hub.gather(tmp_path, tmp_path / "mine")
-    assert [path.name for path in (tmp_path / "notebooks").iterdir()] == ["00_mine.ipynb"]
 
 
 @pytest.fixture
@@ -293,20 +278,6 @@ def test_on_a_hub_the_folder_of_the_course_is_not_what_learners_open(on_a_hub, m
     assert config.KernelManager.transport_encryption == "auto"
 
 
-def test_a_learner_without_bubblewrap_is_told_apart_in_what_the_teacher_reads(tmp_path, capsys):
-    here = {"ip": "127.0.0.1", "port": 8000, "names": ["seat01"], "shared": False}
-    hub.tell(tmp_path, here)
-    plain = capsys.readouterr().out
-    assert "http://127.0.0.1:8000" in plain
-    assert "Every learner can read" not in plain
-    assert "TLS" not in plain
-    hub.tell(tmp_path, {**here, "ip": "0.0.0.0", "shared": True})
-    said = capsys.readouterr().out
-    assert "without TLS: others there could read passwords" in said
-    assert "Every learner can read what you can read" in said
-    assert "0.0.0.0" not in said
-
-
 def test_the_page_about_hubs_has_the_settings_and_versions_of_ours():
     page = (setup.ROOT / "notebooks" / "HUB.md").read_text(encoding="utf-8")
     config = hub.CONFIG.read_text(encoding="utf-8")
@@ -314,5 +285,4 @@ def test_the_page_about_hubs_has_the_settings_and_versions_of_ours():
     assert re.search(r"jupyterhub==[\d.]+", page)[0] in pins
     for setting in ("concurrent_spawn_limit = (.*)", "start_timeout = .*?([0-9]+)", 'default_url = "(.*)"'):
         assert re.search(setting, page)[1] == re.search(setting, config)[1]
-    assert f"{hub.MEGABYTES} MB for each learner" in page
     assert "s02_tool_use.lab.room.seat" in page
