@@ -33,9 +33,11 @@ def install(
     mark = hashlib.sha256(b"".join(marks)).hexdigest()
     if stamp.exists() and stamp.read_text() == mark:
         return
+    if not stamp.exists() and folder.exists() and any(folder.iterdir()):
+        raise setup.SetupError(f"In {folder} there is something else: name a folder that is new or empty.")
     print(said, file=sys.stderr, flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp.unlink(missing_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    stamp.write_text("")  # begun
     real = os.path.realpath(sys.executable)  # in a seat of the hub no other link to it can be followed
     uv = shutil.which("uv", path=os.path.dirname(sys.executable)) or shutil.which("uv") or ""
     do([real, "-m", "venv", "--clear", "--without-pip", str(folder / ENV)])

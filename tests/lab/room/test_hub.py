@@ -146,7 +146,18 @@ def test_an_install_that_fails_is_a_sentence(said, told, tmp_path, monkeypatch):
     with pytest.raises(setup.SetupError) as error:
         hub.install(tmp_path)
     assert str(error.value).startswith(told)
-    assert not (tmp_path / "installed.txt").exists()
+    assert (tmp_path / "installed.txt").read_text() == ""
+    with pytest.raises(setup.SetupError):
+        hub.install(tmp_path)  # begins again
+
+
+@on_linux
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+    root = copy_course(tmp_path / "course")
+    before = sorted(root.rglob("*"))
+    said = hub.main(["--folder", str(root), "--port", "0"])
+    assert said == f"In {root} there is something else: name a folder that is new or empty."
+    assert sorted(root.rglob("*")) == before
 
 
 # ---- what a seat sees
