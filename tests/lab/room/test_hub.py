@@ -9,6 +9,7 @@ import sys
 import pytest
 from clone import copy_course
 from jupyter_server.auth.security import passwd_check
+from systems import needs_links
 
 from s02_tool_use.lab.room import hub, seat
 from s02_tool_use.lab.start import setup
@@ -217,7 +218,7 @@ def course(tmp_path):
     return notebooks
 
 
-@needs_posix
+@needs_links
 def test_a_new_home_gets_the_notebooks_and_not_what_the_teacher_did_in_them(course, tmp_path):
     seat.hand_out(tmp_path, course)
     copied = {
