@@ -76,11 +76,17 @@ def enter(folder: Any, name: str, create: bool = False) -> Any:
     Gives a descriptor. Windows has none of folders: there an open folder is its path, and was no link a moment ago.
     """
     here, name = (None, os.path.join(folder or "", name)) if ON_WINDOWS else (folder, name)
-    if create and not os.access(name, os.F_OK, dir_fd=here):
+    if create and not _is_there(name, here):
         _refuse_kept_place(here, name, name)
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, dir_fd=here)
     return os.open(name, FOLDER, dir_fd=here) if not ON_WINDOWS else _looked_into(name, folder)
+
+
+def _is_there(name, folder):
+    with contextlib.suppress(OSError):
+        return bool(os.stat(name, dir_fd=folder))  # os.access takes no dir_fd in a browser page
+    return False
 
 
 def _looked_into(name, above):

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from ordinary_user import NOBODY, as_ordinary_user
@@ -19,6 +20,22 @@ IN_PLACE = "written into the file itself"
 
 def call(tool, **arguments):
     return run_tool({"id": "t", "name": tool, "input": arguments})
+
+
+def test_folders_are_made_where_few_functions_take_an_open_folder(workspace, monkeypatch):
+    """As in a browser page."""
+    for name in ("access", "link", "symlink", "mkfifo", "mknod"):
+        if function := getattr(os, name, None):
+            monkeypatch.setattr(os, name, partial(_without_folder, function))
+    assert "Wrote" in run_write("new/folder/file.txt", "x")
+    assert "Wrote" in run_write("new/other/file.txt", "x")
+    assert run_read("new/folder/file.txt") == "x"
+
+
+def _without_folder(function, *arguments, dir_fd=None, **named):
+    if dir_fd is not None:
+        raise NotImplementedError("dir_fd unavailable on this platform")
+    return function(*arguments, **named)
 
 
 # ---- in place

@@ -102,7 +102,7 @@ def _run(module, compared):
     names = vars(module)
     for statement, changed in compared:
         if changed or isinstance(statement, (*DEFINITIONS, *IMPORTS)):
-            before = {key: names[key] for key in _set_by(statement) if key in names}
+            before = {key: names[key] for key in set_by(statement) if key in names}
             exec(compile(ast.Module([statement], []), module.__file__, "exec", dont_inherit=True), names)
             for key, old in before.items():
                 if not isinstance(statement, IMPORTS):
@@ -120,11 +120,12 @@ def _compared(before, after):
         used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         changed = ast.dump(statement) not in known or bool(used & news)
         if changed:
-            news |= _set_by(statement)
+            news |= set_by(statement)
         yield statement, changed
 
 
-def _set_by(statement):
+def set_by(statement: ast.stmt) -> set[str]:
+    """The names that a statement sets in its module."""
     if isinstance(statement, DEFINITIONS):
         return {statement.name}
     if isinstance(statement, IMPORTS):
@@ -142,7 +143,7 @@ def _settle(module, key, old, new, changed):
         other = sys.modules.get(name)
         if other not in (None, module) and vars(other).get(key) is old:
             body = ast.parse(source).body
-            if not any(key in _set_by(statement) for statement in body if not isinstance(statement, IMPORTS)):
+            if not any(key in set_by(statement) for statement in body if not isinstance(statement, IMPORTS)):
                 setattr(other, key, new)
 
 

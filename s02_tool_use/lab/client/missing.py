@@ -1,34 +1,63 @@
 """What a browser page lacks, in one sentence below the cell that needs it. connect() begins it, in a page alone.
 
-The cell ends there, but not as an error: Run All goes on with the next one. Left out: any other exception.
+The cell ends there, but not as an error: Run All goes on with the next one. A later cell may need a name that such a
+cell did not come to set; it says so too. Left out: any other exception.
 """
 
+import ast
 import sys
+from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
 import s02_tool_use
+
+from .edited import set_by
 
 # What Python says there -> what is missing.
 MISSING = {
     "can't start new thread": "only one thread",
     "emscripten does not support processes": "no processes",
 }
+ENDED = "This cell ends here: {}. In JupyterLab on a computer it runs whole; here, go on with the next cell."
+
+_unset: dict[str, str] = {}  # a name that a cell did not come to set -> what was missing there
 
 
 def watch() -> None:
     """Say it from now on, in the notebook of this page."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if s02_tool_use.IN_A_PAGE and shell is not None:
-        shell.set_custom_exc((OSError, RuntimeError), show)
+        shell.set_custom_exc((OSError, RuntimeError, NameError), show)
 
 
 def show(
     shell: Any, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: int | None = None
 ) -> None:
     """Show an exception that nothing in a cell has caught, as IPython asks for it."""
-    missing = next((missing for said, missing in MISSING.items() if said in str(error)), "")
-    if missing:
-        print(f"This cell ends here: a browser page has {missing}. The next cell can be run.")
+    if missing := _missing(error):
+        _unset.update(dict.fromkeys(_names_in(shell), missing))
+        print(ENDED.format(f"a browser page has {missing}"))
+    elif isinstance(error, NameError) and (missing := _unset.get(error.name or "")):
+        _unset.update(dict.fromkeys(_names_in(shell), missing))
+        print(ENDED.format(f"`{error.name}` is set in a cell that ended early, because a browser page has {missing}"))
     else:
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+
+
+def _missing(error):
+    found = next((missing for said, missing in MISSING.items() if said in str(error)), "")
+    if not found and isinstance(error, OSError):  # urllib says it in an error of its own
+        frames = [frame for one in (error, error.__context__) if one for frame, _ in walk_tb(one.__traceback__)]
+        found = "no sockets" * any(Path(frame.f_code.co_filename).name == "socket.py" for frame in frames)
+    return found
+
+
+def _names_in(shell):
+    """The names that the cell was to set, as far as they are not there."""
+    try:
+        statements = ast.parse(shell.user_ns["In"][-1]).body
+    except (KeyError, IndexError, SyntaxError):
+        return set()
+    return set().union(*map(set_by, statements)) - shell.user_ns.keys()

@@ -4,6 +4,7 @@ import fnmatch
 import glob
 import os
 import re
+import runpy
 import shlex
 import subprocess
 from pathlib import Path
@@ -353,6 +354,15 @@ def test_a_grep_that_opens_a_pipe_is_stopped_and_told():
     assert {line.verdict for line in others} == {RIGHT}, repr(verdict)
     assert "a pipe is skipped" in last.sentence
     assert "stopped" in dict(last.details)["yours"]
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
+def test_where_no_pipe_can_be_made_nothing_is_asked_of_one(monkeypatch):
+    """Nor is there in a browser page."""
+    monkeypatch.delattr(os, "mkfifo", raising=False)
+    exercise = runpy.run_module("s02_tool_use.lab.check.exercises.capstone")["grep"]
+    assert len(exercise.properties) > 10
+    assert not any("pipe" in prop.sentence for prop in exercise.properties)
 
 
 def test_a_grep_as_slow_as_the_square_of_the_matches_is_stopped():

@@ -1,5 +1,6 @@
 """What a browser page lacks is one sentence below the cell, and any other exception is shown as ever."""
 
+import socket
 import subprocess
 from types import ModuleType
 
@@ -12,6 +13,9 @@ from s02_tool_use.lab.client import missing
 
 POOL = "from concurrent.futures import ThreadPoolExecutor as Pool; list(Pool().map(abs, [1]))"
 COMMAND = "import subprocess; subprocess.run(['ls'])"
+SOCKET = "import socket; socket.create_connection(('localhost', 80))"
+PAGE = "import urllib.request; urllib.request.urlopen('http://localhost')"
+DONE = "import subprocess\ndone = subprocess.run(['ls'])\nsaid = done.stdout"
 
 
 @pytest.fixture
@@ -31,25 +35,49 @@ def cell(shell, in_a_page, monkeypatch):
     def no_processes(*_, **__):
         raise OSError(138, "emscripten does not support processes.")
 
+    def no_sockets(*_, **__):
+        raise OSError(23, "Host is unreachable")
+
     monkeypatch.setattr(subprocess, "Popen", no_processes)
+    monkeypatch.setattr(socket, "getaddrinfo", no_sockets)
+    monkeypatch.setattr(missing, "_unset", {})
     missing.watch()
 
     def run(source):
         shown = []
         monkeypatch.setattr(shell, "_showtraceback", lambda *error: shown.append(error))
         with capture_output() as said:
-            shell.run_cell(source)
+            shell.run_cell(source, store_history=True)
         return said.stdout, shown
 
     return run
 
 
-@pytest.mark.parametrize(("source", "lacks"), [(POOL, "only one thread"), (COMMAND, "no processes")])
+@pytest.mark.parametrize(
+    ("source", "lacks"),
+    [(POOL, "only one thread"), (COMMAND, "no processes"), (SOCKET, "no sockets"), (PAGE, "no sockets")],
+)
 def test_a_cell_that_needs_what_a_page_lacks_says_so_in_a_sentence_and_is_no_error(cell, source, lacks):
     said, shown = cell(source)
     assert shown == []
     assert said.startswith(f"This cell ends here: a browser page has {lacks}")
     assert said.count("\n") == 1
+
+
+def test_a_cell_that_needs_what_such_a_cell_was_to_set_says_so_too(cell):
+    cell(DONE)
+    for source, name in (("count = len(done.stdout)", "done"), ("print(said)", "said"), ("print(count)", "count")):
+        said, shown = cell(source)
+        assert shown == []
+        assert said.startswith(f"This cell ends here: `{name}` is set in a cell that ended early, because")
+
+
+@pytest.mark.parametrize("source", ["nobody_set_this", "x = subprocess", "del count", "def f(): return count\nf()"])
+def test_any_other_name_that_is_not_there_is_an_error_as_ever(cell, source):
+    cell("done = 1\n" + COMMAND)
+    said, ((kind, _, lines),) = cell(f"del done, subprocess\n{source}")
+    assert kind is NameError
+    assert said == ""
 
 
 @pytest.mark.parametrize(

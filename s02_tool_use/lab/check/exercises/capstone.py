@@ -17,7 +17,7 @@ from .tables import api_says_of, are_the_packages, calling, holds_one_more, leav
 
 # ---- the workspace of grep: `work` in the temporary folder, so that something lies outside of it
 
-POSIX = os.name != "nt"  # Windows has no pipes in folders, and links for the few who may
+POSIX = os.name != "nt"  # Windows has links for the few who may
 SHOP = {
     "shop.py": "import csv\n\nSHIPPING = 4.90\n\n\n"
     "def total(subtotal):\n    # What a customer pays.\n    if subtotal >= 50.00:\n        return subtotal\n"
@@ -175,7 +175,7 @@ def grep():
         see=number_and_end,
         extra={"sales.log": "Sencha sold\n" * MATCHES},
     )
-    if POSIX:
+    if hasattr(os, "mkfifo"):  # Windows and a browser page have none
         yield finds("a pipe is skipped, without waiting for somebody to write to it", guards)(
             ("Tea", ["README.md:1"]), extra={"pipe": os.mkfifo}
         )
