@@ -251,7 +251,7 @@ def write_makes_folders_only(path, content):
 def write_true_bytes(path, content):
     path = where(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(content)
     return f"Wrote {path.stat().st_size} bytes"
 
@@ -333,7 +333,7 @@ def write_says_nothing(path, content):
 def write_backup_stays(path, content):
     path = where(path)
     if path.exists():
-        path.rename(path.with_suffix(".bak"))
+        path.replace(path.with_suffix(".bak"))
     return write_encode_first(path, content)
 
 
@@ -550,12 +550,16 @@ def names_first_500(pattern):
     return "\n".join(names[:500]) + (f"\n[500 of {len(names)}]" if len(names) > 500 else "")
 
 
+def found(pattern, recursive=False):
+    return [Path(name).as_posix() for name in glob.glob(pattern, root_dir=workdir(), recursive=recursive)]
+
+
 def names_original(pattern):
-    return "\n".join(glob.glob(pattern, root_dir=workdir()))
+    return "\n".join(found(pattern))
 
 
 def names_not_recursive(pattern):
-    return "\n".join(sorted(glob.glob(pattern, root_dir=workdir()))) or "No matches"
+    return "\n".join(sorted(found(pattern))) or "No matches"
 
 
 def names_backwards(pattern):
@@ -567,7 +571,7 @@ def names_stop_at_500(pattern):
 
 
 def names_say_nothing(pattern):
-    return "\n".join(sorted(glob.glob(pattern, root_dir=workdir(), recursive=True)))
+    return "\n".join(sorted(found(pattern, recursive=True)))
 
 
 def names_as_a_list(pattern):
