@@ -23,7 +23,7 @@ SHOP = {
     "def total(subtotal):\n    # What a customer pays.\n    if subtotal >= 50.00:\n        return subtotal\n"
     "    return subtotal + SHIPPING\n\n\n"
     "def report(totals):\n    for name in totals:\n        print(name)\n",
-    "README.md": "# Tea shop\n\nSencha and more.\n",
+    "about.md": "# Tea shop\n\nSencha and more.\n",
     "data/2025/teas.csv": "Oolong,9.00\n",
     "data/2026/teas.csv": "Sencha,12.50\nOolong,9.50\n",
 }
@@ -129,9 +129,9 @@ def grep():
     yield finds("folders are searched too: files by name, as seen from the workspace", order)(
         ("Oolong", ["data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
         ("Sencha", "data", ["data/2026/teas.csv:1"]),
-        ("Tea|Oolong", ["README.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
+        ("Tea|Oolong", ["about.md:1", "data/2025/teas.csv:1", "data/2026/teas.csv:2"]),
     )
-    yield finds("path may be a file", step)(("Sencha", "README.md", ["README.md:3"]))
+    yield finds("path may be a file", step)(("Sencha", "about.md", ["about.md:3"]))
     yield finds("no match is a string that says so", (1, "It says in words when there is nothing"))(
         ("Matcha", no_match), ("SENCHA", no_match), see=None
     )
@@ -177,7 +177,7 @@ def grep():
     )
     if hasattr(os, "mkfifo"):  # Windows and a browser page have none
         yield finds("a pipe is skipped, without waiting for somebody to write to it", guards)(
-            ("Tea", ["README.md:1"]), extra={"pipe": os.mkfifo}
+            ("Tea", ["about.md:1"]), extra={"pipe": os.mkfifo}
         )
 
 
