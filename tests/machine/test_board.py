@@ -1,13 +1,18 @@
 """The teacher's board in a real browser: it refreshes itself, can be held still, and runs no learner's name."""
 
 import json
+import sys
 import urllib.request
 
 import pytest
-from browser import Browser
+from browser import NAMES, Browser, find_chromium
 
 from s02_tool_use.lab.room.board import STUCK_SECONDS, Board
 
+pytestmark = [
+    pytest.mark.skipif(find_chromium() is None, reason=f"no browser: none of {', '.join(NAMES)} is installed"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the driver ends its programs in the way of POSIX"),
+]
 STUCK = {"bash": {"done": False, "tries": 5, "first": STUCK_SECONDS + 60, "last": 1}}
 HOSTILE = "<img src=x onerror='document.title=1'>"
 

@@ -12,6 +12,7 @@ from clone import COLAB, copy_course, environment
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from refresh import notebooks, read, said
+from systems import posix
 
 # What else Colab has, in versions of its own. What the first cell installs, it installs itself.
 THERE = ("pip", "pydantic", "jsonschema", "pygments", "platformdirs", "prompt_toolkit", "wcwidth", "psutil")
@@ -62,6 +63,7 @@ def colab(tmp_path_factory):
     return run
 
 
+@posix("sockets that are files, and Colab is no Windows")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_runs_whole_in_the_versions_of_colab(path, colab, tmp_path):
     page, stored = read(path), said(read(path))

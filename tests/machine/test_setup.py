@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
 
@@ -27,6 +28,10 @@ from s02_tool_use.lab.start import setup
 
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = os.name == "posix"
+pytestmark = pytest.mark.skipif(
+    not find_spec("venv") and "CI" not in os.environ,
+    reason="this Python has no venv module, as the embeddable one for Windows",
+)
 DIRECT = build_opener(ProxyHandler({}))  # to this machine, whatever proxy is set
 DEAD = "http://127.0.0.1:9"  # nobody listens on the port of the discard service
 

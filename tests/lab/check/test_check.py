@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from answers import is_judged, right, wrong
 
-from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, safe_path, workdir
+from s02_tool_use import BASH_EXE, TOOL_HANDLERS, TOOLS, run_bash, run_read, run_tool, safe_path, workdir
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import record
 from s02_tool_use.lab.check.exercise import NOT_YET, WRONG, Exercise
@@ -75,7 +75,7 @@ def bash_two_streams(command):
 
 def bash_by_popen(command):
     pipe = subprocess.PIPE
-    with subprocess.Popen(["bash", "-c", command], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with subprocess.Popen([BASH_EXE, "-c", command], stdin=pipe, stdout=pipe, stderr=pipe) as process:
         said = b"".join(process.communicate())
     return ("ok: " if process.returncode == 0 else f"failed with {process.returncode}: ") + str(said, "utf-8", "ignore")
 
@@ -83,7 +83,7 @@ def bash_by_popen(command):
 def bash_tool_in_time(command, timeout=120):
     try:
         done = subprocess.run(
-            ["bash", "-c", command],
+            [BASH_EXE, "-c", command],
             cwd=workdir(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -118,7 +118,7 @@ def bash_tool_by_popen(command, timeout=60.0):
 def bash_tool_through_a_file(command, timeout=5):
     with tempfile.TemporaryFile() as file:
         streams = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
-        process = subprocess.Popen(["bash", "-c", command], cwd=workdir(), **streams)
+        process = subprocess.Popen([BASH_EXE, "-c", command], cwd=workdir(), **streams)
         try:
             ending = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -393,7 +393,7 @@ def bash_tool_changed(**changes):
     def yours(command, timeout=120):
         settings = {"cwd": workdir(), "timeout": timeout, "stdin": subprocess.DEVNULL} | changes
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        done = subprocess.run(["bash", "-c", command], **streams, **settings)
+        done = subprocess.run([BASH_EXE, "-c", command], **streams, **settings)
         return f"{done.stdout.decode()}\n[exit status {done.returncode}]"
 
     return yours
@@ -403,7 +403,7 @@ def bash_tool_without_or(command, timeout=120):
     """The page's own tool, but for a command that says nothing until it is stopped."""
     settings = {"cwd": workdir(), "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
-        done = subprocess.run(["bash", "-c", command], timeout=timeout, **settings)
+        done = subprocess.run([BASH_EXE, "-c", command], timeout=timeout, **settings)
         said, ending = done.stdout, f"exit status {done.returncode}"
     except subprocess.TimeoutExpired as error:
         said, ending = error.output, f"timed out after {timeout} s"
@@ -416,7 +416,7 @@ def bash_tool_ending(late, end="\n[exit status {}]"):
     def yours(command, timeout=120):
         try:
             done = subprocess.run(
-                ["bash", "-c", command],
+                [BASH_EXE, "-c", command],
                 cwd=workdir(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

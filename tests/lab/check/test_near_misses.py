@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from answers import is_judged
 from anthropic import beta_tool
 
-from s02_tool_use import ToolError, normalize_messages, run_bash, run_glob, safe_path, workdir
+from s02_tool_use import BASH_EXE, ToolError, normalize_messages, run_bash, run_glob, safe_path, workdir
 from s02_tool_use.lab import check
 
 
@@ -23,7 +24,7 @@ def bash(end, nothing=b""):
     def my_bash(command, timeout=120):
         try:
             done = subprocess.run(
-                ["bash", "-c", command],
+                [BASH_EXE, "-c", command],
                 cwd=workdir(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -63,7 +64,7 @@ def write_with_a_copy(path, content):
     raw, target = content.encode(), workdir() / path
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
-        target.rename(target.with_suffix(".bak"))
+        target.replace(target.with_suffix(".bak"))
     target.write_bytes(raw)
     return f"{len(raw)} bytes"
 
@@ -146,6 +147,7 @@ COUNTS, HOLDS = "it counts the lines of a file", "with a pattern, it counts only
     ],
 )
 def test_an_answer_that_is_almost_right_fails_at_its_sentence(name, answer, sentence):
+    is_judged(name)
     first = next(line for line in getattr(check, name)(answer).lines if line.verdict == "wrong")
     assert first.sentence.startswith(sentence)
 
@@ -183,6 +185,7 @@ def test_a_string_that_may_be_none_is_a_string():
     [("bash_tool", run_bash), ("names", run_glob), ("normalize", normalize_messages), ("walk", safe_path)],
 )
 def test_a_pass_by_the_packages_own_function_is_said(name, theirs):
+    is_judged(name)
     verdict = getattr(check, name)(lambda *given: theirs(*given))
     assert verdict.passed
     assert f"it calls the package's {theirs.__name__}" in str(verdict)
