@@ -5,6 +5,7 @@ It is the same server, and the same bytes come and go. Left out: every address t
 
 import http.client
 import io
+import time
 from collections.abc import Iterator
 
 import httpx2
@@ -16,17 +17,28 @@ class Transport(httpx2.BaseTransport):
     """What stands under an httpx2 client in place of connections."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        server = in_this_page.get(f"{request.url.scheme}://{request.url.netloc.decode('ascii')}")
+        url = request.url
+        server = in_this_page.get(f"{url.scheme}://{url.host}:{url.port or 80}")
         if server is None:
             raise httpx2.ConnectError("A browser page opens no connections.")
-        arriving = io.BufferedReader(_Pieces(Exchange(_as_bytes(request), server).response()))
-        answer = http.client.HTTPResponse(_Connection(arriving), method=request.method)  # type: ignore[arg-type]
+        connection = _Connection(_arriving(request, server))
+        answer = http.client.HTTPResponse(connection, method=request.method)  # type: ignore[arg-type]
         try:
             answer.begin()
         except (http.client.HTTPException, ConnectionError):
             raise httpx2.RemoteProtocolError("Server disconnected without sending a response.") from None
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.getheaders()]
         return httpx2.Response(answer.status, headers=headers, content=_body(answer))
+
+
+def _arriving(request, server):
+    """The bytes of the answer, piece by piece. One that is too late was waited for: who waits for it makes it."""
+    most, began = request.extensions.get("timeout", {}).get("read"), time.monotonic()
+    for piece in Exchange(_as_bytes(request), server).response():
+        if most is not None and time.monotonic() - began > most:
+            raise httpx2.ReadTimeout("timed out")
+        yield piece
+        began = time.monotonic()
 
 
 def _as_bytes(request):
@@ -52,8 +64,8 @@ def _body(answer):
     raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
 
 
-class _Pieces(io.RawIOBase):
-    """Pieces of bytes as a file. Each is made when all before it has been read."""
+class _Connection(io.RawIOBase):
+    """Pieces of bytes as what http.client reads from. Each is made when all before it has been read."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._rest = pieces, memoryview(b"")
@@ -68,12 +80,5 @@ class _Pieces(io.RawIOBase):
         space[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
 
-
-class _Connection:
-    """What http.client reads an answer from."""
-
-    def __init__(self, file: io.BufferedReader) -> None:
-        self._file = file
-
     def makefile(self, *_):
-        return self._file
+        return io.BufferedReader(self)

@@ -526,6 +526,11 @@ def test_a_slow_stream_arrives_bit_by_bit(sdk, monkeypatch):
     assert all(waited)
 
 
+def test_a_reply_that_takes_longer_than_the_client_waits_is_a_timeout(sdk):
+    with scripted({"content": "word", "slow": 0.5}) as server, pytest.raises(anthropic.APITimeoutError):
+        sdk(server).messages.create(**ASKED, timeout=0.1)
+
+
 def test_pause_turn_and_refusal_arrive_as_asked_for(sdk):
     with scripted({"content": "Hm.", "stop_reason": "pause_turn"}, {"content": [], "stop_reason": "refusal"}) as server:
         assert sdk(server).messages.create(**ASKED).stop_reason == "pause_turn"

@@ -78,6 +78,14 @@ def test_a_piece_of_a_stream_is_made_when_the_one_before_it_has_been_read(monkey
     assert read[:4] == ["message_start", "waited", "content_block_start", "waited"]
 
 
+def test_a_piece_of_a_stream_that_comes_too_late_is_a_timeout():
+    client, model = connect(script=[{"content": "word " * 20, "slow": 0.1}])
+    with client.messages.stream(model=model, **ASKED, timeout=0.01) as stream:
+        assert next(stream).type == "message_start"
+        with pytest.raises(httpx2.ReadTimeout):
+            list(stream)
+
+
 def test_a_server_of_ones_own_is_another_endpoint_of_the_page(capsys):
     with Server(Scripted(["From the second."]), profile=STRICT) as server:
         second, name = connect(base_url=server.url, model="no-tools")
@@ -87,6 +95,13 @@ def test_a_server_of_ones_own_is_another_endpoint_of_the_page(capsys):
     with pytest.raises(anthropic.APIConnectionError) as caught:
         second.with_options(max_retries=0).messages.create(model=name, **ASKED)
     assert isinstance(caught.value.__cause__, httpx2.ConnectError)
+
+
+@pytest.mark.parametrize("port", [80, 8000])
+def test_a_server_may_be_given_any_port(port):
+    with Server(Scripted(["Here."]), port=port) as server:
+        client, model = connect(base_url=server.url, model="m")
+        assert client.messages.create(model=model, **ASKED).content[0].text == "Here."
 
 
 def test_an_address_outside_of_the_page_is_not_asked():

@@ -6,6 +6,7 @@ import threading
 import warnings
 
 import anthropic
+import httpx2
 import pytest
 from systems import over_both
 from wire_log import exchanges
@@ -167,9 +168,11 @@ def test_a_stream_that_broke_breaks_again_in_the_same_way(fault):
 
 @over_both
 def test_a_connection_that_failed_fails_again(folder):
-    client, model = connect([{"content": "One.", "hang_up": True}], record="run.jsonl")
-    pytest.raises(anthropic.APIConnectionError, say, client, model)
-    pytest.raises(anthropic.APIConnectionError, say, *replayed())
+    for made in (lambda: connect([{"content": "One.", "hang_up": True}], record="run.jsonl"), replayed):
+        client, model = made()
+        with pytest.raises(anthropic.APIConnectionError) as caught:
+            say(client, model)
+        assert isinstance(caught.value.__cause__, httpx2.RemoteProtocolError)
     assert response_for({"status": None}, {}).status is None
 
 
