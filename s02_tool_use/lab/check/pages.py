@@ -128,7 +128,8 @@ def solution(name: str) -> None:
     if shell is None or not hasattr(shell, "kernel") or "__vsc_ipynb_file__" in shell.user_ns:  # a terminal, or VS Code
         print(text)
         return
-    shell.set_next_input(text)
+    # By hand, as ipykernel does it: the kernel of a browser page only hands it on.
+    shell.payload_manager.write_payload({"source": "set_next_input", "text": text, "replace": False})
     print("A solution stands in a new cell below." + " Ask again for the next." * (_given[name] < len(found)))
 
 

@@ -29,9 +29,14 @@ def nothing_done(monkeypatch):
 def shell(monkeypatch, tmp_path):
     """A kernel in a notebook: what would be put into new cells is in `shell.cells`."""
     cells = []
-    made = SimpleNamespace(
-        kernel=True, user_ns={}, starting_dir=str(tmp_path), cells=cells, set_next_input=cells.append
-    )
+
+    def write_payload(payload):
+        assert payload.pop("source") == "set_next_input"
+        assert payload.pop("replace") is False
+        cells.append(payload["text"])
+
+    made = SimpleNamespace(kernel=True, user_ns={}, starting_dir=str(tmp_path), cells=cells)
+    made.payload_manager = SimpleNamespace(write_payload=write_payload)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: made))
     return made
 
