@@ -34,7 +34,7 @@ KEY_START = "sk-"  # how keys begin, and no model and no address
 QUOTES = "\"'`“”‘’«»"
 DEFAULT_URL = "https://api.anthropic.com"
 CALL = "connect()"  # where arguments stand that are settings
-IN_THE_PAGE = "It all runs in this page, in your browser. For a real one install the course: no key is safe in a page."
+IN_THE_PAGE = "They run in this page, in your browser. For a real model install the course: no key is safe in a page."
 
 
 class SettingsError(ValueError):

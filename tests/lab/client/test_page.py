@@ -53,7 +53,7 @@ def test_the_offline_api_answers_without_socket_and_thread_and_the_banner_says_w
     client, model = connect()
     assert capsys.readouterr().out == (
         "Offline: no language model answers here, rules do.\n"
-        "It all runs in this page, in your browser. For a real one install the course: no key is safe in a page.\n"
+        "They run in this page, in your browser. For a real model install the course: no key is safe in a page.\n"
     )
     assert client.messages.create(model=model, **ASKED).content[0].text.startswith("Hello. I am a set of rules")
     with client.messages.stream(model=model, **ASKED) as stream:
