@@ -150,6 +150,7 @@ class Browser:
     def __init__(self, size=SIZE):
         self.profile, self.size = tempfile.mkdtemp(prefix="chromium-"), size
         self.errors, self.warnings, self._number = [], [], 0
+        self.at_a_stop = lambda: None  # called by tab_to wherever Tab came
 
     def __enter__(self):
         command = [find_chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
@@ -262,12 +263,13 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type="keyDown", **event)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)
 
-    def tab_to(self, label, most=100):
+    def tab_to(self, label, back=False):
         """Press Tab until the focus is on the control with this label, as somebody without a mouse would."""
-        for _ in range(most):
+        for _ in range(100):
             if self.run(LABEL) == label:
                 return
-            self.press("Tab")
+            self.press("Shift+Tab" if back else "Tab")
+            self.at_a_stop()
         raise AssertionError(f"Tab never came to {label!r}; it is now on {self.run(LABEL)!r}")
 
     def resize(self, width, height, zoom=1):

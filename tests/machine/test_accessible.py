@@ -5,6 +5,7 @@ axe-core comes with the foreign clients: python tests/clients/install.py. Skippe
 
 import os
 import sys
+from functools import partial
 
 import pytest
 from browser import LABEL, NAMES, Browser, Lab, find_chromium, notebook_of, wait_for
@@ -135,6 +136,7 @@ def worked(lab):
     with Browser() as browser:
         browser.open(lab, "worked.ipynb")
         assert browser.run_all() == []
+        browser.at_a_stop = partial(frame_is_seen, browser)
         wait_for("the regions", lambda: browser.run("return document.querySelectorAll('.s02-voice div').length") == 10)
         yield browser
         assert browser.errors == []
@@ -320,7 +322,7 @@ def test_a_live_region_is_the_same_node_whatever_it_says(worked):
     say = REGIONS + "return [status.textContent, status.role, status.ariaLive, alarm.role, status === kept[cell]]"
     worked.in_cell("stepper", REGIONS + "kept[cell] = status")
     go(worked, "stepper")
-    tab_to(worked, "Forward ▶")
+    worked.tab_to("Forward ▶")
     for step, title in enumerate(("request built", "normalised", "sent"), 1):
         worked.press("Enter")
         wait_for(title, lambda start=f"Step {step}, {title}: ": worked.in_cell("stepper", say)[0].startswith(start))
@@ -333,13 +335,13 @@ def test_an_error_is_said_in_a_region_that_stays_and_is_over_with_the_next_thing
 
     worked.in_cell("toolbench", REGIONS + "kept[cell] = alarm")
     go(worked, "toolbench")
-    tab_to(worked, "JSON")
+    worked.tab_to("JSON")
     worked.press("Space")
     for text, warned in (("{", "This is not JSON"), ("{}", "")) * 2:
-        tab_to(worked, "input", back=warned and worked.run(LABEL) == "Run")
+        worked.tab_to("input", back=warned and worked.run(LABEL) == "Run")
         worked.press("Control+A")
         worked.type(text)
-        tab_to(worked, "Run")
+        worked.tab_to("Run")
         worked.press("Enter")
         wait_for(warned or "silence", lambda warned=warned: warning() == [warned, True])
 
@@ -357,7 +359,7 @@ def test_a_toggle_button_says_whether_it_is_pressed_and_what_it_belongs_to(worke
 
     assert pressed() == {"path": ("true", "It is a"), "pattern": ("false", "It is a")}
     go(worked, "pathlab")
-    tab_to(worked, "pattern")
+    worked.tab_to("pattern")
     worked.press("Space")
     wait_for("the other button", lambda: pressed()["pattern"][0] == "true")
     assert pressed()["path"][0] == "false"
@@ -401,16 +403,11 @@ def go(browser, cell):
     raise AssertionError(f"the keys never came to {cell}")
 
 
-def tab_to(browser, label, back=False):
-    """Press Tab until the focus is on the control with this label. On the way it can be seen where the focus is."""
-    for _ in range(60):
-        if browser.run(LABEL) == label:
-            return
-        browser.press("Shift+Tab" if back else "Tab")
-        cell = browser.in_cell("", "return panel.content.activeCell.model.id")
-        inside, has_frame, _ = browser.in_cell(cell, STOP)
-        assert has_frame or not inside, f"no frame around {browser.run(LABEL)!r}"
-    raise AssertionError(f"Tab never came to {label!r}; it is now on {browser.run(LABEL)!r}")
+def frame_is_seen(browser):
+    """Whatever of a panel has the focus, it is seen that it has."""
+    cell = browser.in_cell("", "return panel.content.activeCell.model.id")
+    inside, has_frame, _ = browser.in_cell(cell, STOP)
+    assert has_frame or not inside, f"no frame around {browser.run(LABEL)!r}"
 
 
 def in_order(browser, cell):
@@ -443,17 +440,17 @@ def test_a_chat_by_keyboard(worked):
 
     assert in_order(worked, "chat") == ["You", "Send", "Stop", "New conversation", "Export"]
     go(worked, "chat")
-    tab_to(worked, "You")
+    worked.tab_to("You")
     worked.type("Say it.")
     worked.press("Tab", "Enter")  # Send
     says("The agent wants to run bash")
-    tab_to(worked, "Allow", back=True)
+    worked.tab_to("Allow", back=True)
     worked.press("Enter")
     says("Line 59 of the answer.")
     assert worked.run(LABEL) == "You"
     in_order(worked, "chat")
     go(worked, "chat")
-    tab_to(worked, "end of the conversation")
+    worked.tab_to("end of the conversation")
     scrolled = (
         "return [...document.querySelectorAll('.s02-panel *')].find(e => e.scrollHeight > 600 && e.clientHeight < 600)"
     )
@@ -461,23 +458,23 @@ def test_a_chat_by_keyboard(worked):
     worked.press("Home")
     wait_for("the beginning", lambda: worked.run(scrolled + ".scrollTop") < end - 100)
     keeps_focus(worked, "chat")
-    tab_to(worked, "You")
+    worked.tab_to("You")
     worked.type("Wait.")
     worked.press("Enter")
     says("The agent wants to run bash")
-    tab_to(worked, "Always in this session", back=True)
+    worked.tab_to("Always in this session", back=True)
     worked.press("Space")
     wait_for("the question to go", lambda: "wants to run" not in worked.output("chat").split("You")[0])
     keeps_focus(worked, "chat")
-    tab_to(worked, "Stop")
+    worked.tab_to("Stop")
     worked.press("Space")
     says("Stopped.")
     assert worked.run(LABEL) == "Stop"
-    tab_to(worked, "Export")
+    worked.tab_to("Export")
     worked.press("Enter")
     says("Download conversation.json")
-    tab_to(worked, "Download conversation.json")
-    tab_to(worked, "New conversation", back=True)
+    worked.tab_to("Download conversation.json")
+    worked.tab_to("New conversation", back=True)
     worked.press("Enter")
     wait_for("an empty chat", lambda: "Wait." not in worked.output("chat"))
     keeps_focus(worked, "chat")
@@ -485,7 +482,7 @@ def test_a_chat_by_keyboard(worked):
 
 def test_a_stepper_by_keyboard(worked):
     def press(label, key, text, back=False):
-        tab_to(worked, label, back)
+        worked.tab_to(label, back)
         worked.press(key)
         worked.wait_for_output("stepper", text)
         keeps_focus(worked, "stepper")
@@ -503,13 +500,13 @@ def test_a_stepper_by_keyboard(worked):
     press("messages", "Space", "end_turn", back=True)
     in_order(worked, "stepper")
     go(worked, "stepper")
-    tab_to(worked, "Step")
+    worked.tab_to("Step")
     worked.press("ArrowUp")
     worked.wait_for_output("stepper", "step 10 ")
     worked.press("ArrowDown")
     worked.wait_for_output("stepper", "step 11 ")
     assert worked.run(LABEL) == "Step"
-    tab_to(worked, "Edit")
+    worked.tab_to("Edit")
     worked.press("Control+A")
     worked.type('[{"type": "text", "text": "None at all."}]')
     press("Use this instead", "Enter", "None at all.")
@@ -518,17 +515,17 @@ def test_a_stepper_by_keyboard(worked):
 
 def test_a_toolbench_by_keyboard(worked):
     go(worked, "toolbench")
-    tab_to(worked, "Tool")
+    worked.tab_to("Tool")
     worked.press("ArrowDown")
     worked.wait_for_output("toolbench", "Read a text file")
     assert worked.run(LABEL) == "Tool"
-    tab_to(worked, "form")
+    worked.tab_to("form")
     worked.press("Enter")
     in_order(worked, "toolbench")
     go(worked, "toolbench")
-    tab_to(worked, "path *")
+    worked.tab_to("path *")
     worked.type("README.md")
-    tab_to(worked, "Run")
+    worked.tab_to("Run")
     worked.press("Enter")
     worked.wait_for_output("toolbench", "# Tea shop")
     keeps_focus(worked, "toolbench")
@@ -537,15 +534,15 @@ def test_a_toolbench_by_keyboard(worked):
 def test_a_pathlab_by_keyboard(worked):
     in_order(worked, "pathlab")
     go(worked, "pathlab")
-    tab_to(worked, "Text")
+    worked.tab_to("Text")
     worked.press("Control+A")
     worked.type("../work-evil/loot.txt")
     worked.wait_for_output("pathlab", "2 of 6 versions let it out")
-    tab_to(worked, "Examples")
+    worked.tab_to("Examples")
     worked.press("ArrowDown", "ArrowDown")
     wait_for("another path", lambda: "workspace: BASE/work/../work-evil" not in worked.output("pathlab"))
     assert worked.run(LABEL) == "Examples"
-    tab_to(worked, "links in the workspace")
+    worked.tab_to("links in the workspace")
     worked.press("Space")
     keeps_focus(worked, "pathlab")
 
@@ -553,12 +550,12 @@ def test_a_pathlab_by_keyboard(worked):
 def test_a_historylab_by_keyboard(worked):
     in_order(worked, "historylab")
     go(worked, "historylab")
-    tab_to(worked, "History")
+    worked.tab_to("History")
     before = worked.output("historylab")
     worked.press("ArrowDown")
     wait_for("another history", lambda: worked.output("historylab") != before)
     assert worked.run(LABEL) == "History"
-    tab_to(worked, "Messages")
+    worked.tab_to("Messages")
     worked.press("Control+A")
     worked.type("nonsense")
     worked.press("Tab")
@@ -568,7 +565,7 @@ def test_a_historylab_by_keyboard(worked):
 
 def test_a_fold_in_what_is_drawn_by_keyboard(worked):
     go(worked, "drawn")
-    tab_to(worked, "A line. ... 31 lines")
+    worked.tab_to("A line. ... 31 lines")
     assert worked.in_cell("drawn", STOP)[:2] == [True, True]
     for is_open in (True, False):
         worked.press("Enter")
