@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from clone import COLAB, copy_course, environment
+from copies import COLAB, copy_course, environment
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from refresh import notebooks, read, said
@@ -36,7 +36,7 @@ def test_each_page_begins_with_the_same_cell_that_does_nothing_here(path):
 def colab(tmp_path_factory):
     """A function that runs a notebook in Colab's versions; `google.colab` is loaded there before the first cell."""
     base = tmp_path_factory.mktemp("colab")
-    python = environment(base / "env", *COLAB[:3], *THERE)
+    python = environment(base / "env", *COLAB, *THERE)
     startup = base / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "colab.py").write_text("import sys, types; sys.modules['google.colab'] = types.ModuleType('colab')")

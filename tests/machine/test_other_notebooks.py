@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from browser import NAMES, PATIENCE, ROOT, Browser, Lab, find_chromium, wait_for
-from clone import COLAB, environment
+from copies import BESIDE_COLAB, COLAB, environment
 
 PICTURES = ROOT / "screenshots"
 
@@ -75,7 +75,7 @@ def colab(tmp_path_factory):
     from jupyter_client.manager import KernelManager
 
     base = tmp_path_factory.mktemp("colab")
-    python = environment(base / "env", *COLAB)
+    python = environment(base / "env", *COLAB, *BESIDE_COLAB)
     manager = KernelManager(transport="ipc", ip=str(base / "kernel"))  # a free port may be another test's by now
     command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     manager._kernel_spec = KernelSpec(argv=command, display_name="Colab", language="python", env={"S02_OFFLINE": "1"})

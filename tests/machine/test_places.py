@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from clone import ROOT, copy_course, environment
+from copies import ROOT, copy_course, environment
 
 
 def run(python, *arguments, folder, **variables):

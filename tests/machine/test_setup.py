@@ -20,8 +20,8 @@ from pathlib import Path
 from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
-from clone import BASE as PYTHON
-from clone import copy_course
+from copies import BASE as PYTHON
+from copies import copy_course
 from websocket import create_connection
 
 from s02_tool_use.lab.start import setup

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from clone import BASE as PYTHON
-from clone import copy_course
+from copies import BASE as PYTHON
+from copies import copy_course
 
 from s02_tool_use.lab.room import wheels
 from s02_tool_use.lab.start import setup

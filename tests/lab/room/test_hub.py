@@ -7,7 +7,7 @@ import socket
 import sys
 
 import pytest
-from clone import copy_course
+from copies import copy_course
 from jupyter_server.auth.security import passwd_check
 from systems import needs_links
 

@@ -1,3 +1,3 @@
-"""The fixtures of clones.py, for the tests in this folder."""
+"""The fixtures of small_course.py, for the tests in this folder."""
 
-from clones import clone, course, hermetic  # noqa: F401
+from small_course import clone, course, hermetic  # noqa: F401

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from clones import commit, edit, git, page, texts
+from small_course import commit, edit, git, page, texts
 
 from s02_tool_use.lab.start import reset
 

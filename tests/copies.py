@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = shutil.ignore_patterns(".venv", ".git", "wheels", ".hub")
 BASE = getattr(sys, "_base_executable", sys.executable)  # the Python that made the environment of these tests
-# For environment(): what stands in Colab when a notebook opens there, and what has to be installed beside it.
+# For environment(): what of Jupyter stands in Colab when a notebook opens there, and what is installed beside it.
 COLAB = ("ipywidgets==7.7.1", "ipython==7.34.0", "ipykernel==6.17.1")
-COLAB += ("anthropic>=2.14,<3", "anywidget>=0.11,<0.12", "python-dotenv>=1.2,<2")
+BESIDE_COLAB = ("anthropic>=2.14,<3", "anywidget>=0.11,<0.12", "python-dotenv>=1.2,<2")
 
 
 def copy_course(folder):
