@@ -1,4 +1,6 @@
-"""Installs the clients that nobody here wrote, and axe-core, apart from the course: python tests/clients/install.py
+"""Installs what the tests take from others: clients, axe-core, linters. Apart from the course, by this command:
+
+    python tests/clients/install.py
 
 Node's go into node_modules, Python's into .venv, both in this folder. What they are stands in package.json and
 requirements.txt. To update one, change its version there, pin the rest anew, in this folder, and run this again:
