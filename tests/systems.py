@@ -14,6 +14,7 @@ import pytest
 from s02_tool_use.bash.program import which_bash
 
 ON_WINDOWS = os.name == "nt"
+needs_sources = pytest.mark.skipif(not os.path.isfile(os.__file__), reason="Python's own modules lie in a zip file")
 needs_bash = pytest.mark.skipif(not which_bash(), reason="there is no bash here")
 TESTS = Path(__file__).parent
 WAITS = 'python -c "import time; time.sleep(60)"'  # a command that bash and cmd know

@@ -1,12 +1,12 @@
 """What is drawn: every block, each result joined with its call, refusals where they arise; escaped and repeatable."""
 
 import json
-import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from systems import needs_sources
 
 from s02_tool_use import TOOL_HANDLERS, ToolError, normalize_messages, safe_path
 from s02_tool_use.lab import connect, conversation, show
@@ -435,12 +435,9 @@ def test_classes_tables_and_several_things_can_be_shown():
     assert "# s02_tool_use/lab/show/page.py\n" in shown
 
 
-in_files = pytest.mark.skipif(not os.path.isfile(json.__file__), reason="this Python's own modules lie in a zip file")
-
-
 @pytest.mark.parametrize(
     ("function", "file"),
-    [(pytest.param, "_pytest/mark/__init__.py"), pytest.param(json.loads, "json/__init__.py", marks=in_files)],
+    [(pytest.param, "_pytest/mark/__init__.py"), pytest.param(json.loads, "json/__init__.py", marks=needs_sources)],
 )
 def test_installed_code_is_named_without_the_path_of_this_machine(function, file):
     assert repr(show.show_source(function)).startswith(f"# {file}\n")
