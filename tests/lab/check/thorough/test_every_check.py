@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import pytest
+from answers import is_judged
 
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import exercise, trial
@@ -20,6 +21,13 @@ SOLUTIONS = Path(__file__).resolve().parents[4] / "notebooks" / "solutions"
 HOMES = {name: number for number, (_, names) in check.NOTEBOOKS.items() for name in names}
 EVERY = {name: getattr(check, name) for name in HOMES}
 FUNCTIONS = [name for name, one in EVERY.items() if one.wants_function]
+
+
+@pytest.fixture(autouse=True)
+def judged(request):
+    if name := getattr(request.node, "callspec", None) and request.node.callspec.params.get("name"):
+        is_judged(name)
+
 
 every_check = pytest.mark.parametrize("name", EVERY)
 every_function = pytest.mark.parametrize("name", FUNCTIONS)
