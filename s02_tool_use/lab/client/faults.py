@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import s02_tool_use
+
 from ...calls.results import ToolError
 from ...calls.secrets import cut, held
 from .settings import host_of, is_local
@@ -75,6 +77,8 @@ def explain(error: BaseException, client: Any = None) -> str:
     if names & _BROKEN:
         return f"The answer broke off: the connection{at} was closed in the middle. {wait}"
     if "APIConnectionError" in names:
+        if s02_tool_use.IN_A_PAGE:
+            return f"No connection to the endpoint{at}. In a browser page only a client of connect() gets an answer."
         todo = "Start the server there, or check" if is_local(str(url)) else "Check the network, and"
         return f"No connection to the endpoint{at}. {todo} {names_of['url']}."
     return f"The request failed: {type(error).__name__}: {said}."

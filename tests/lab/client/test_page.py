@@ -106,8 +106,12 @@ def test_a_server_may_be_given_any_port(port):
 
 def test_an_address_outside_of_the_page_is_not_asked():
     client, model = connect()
-    with pytest.raises(anthropic.APIConnectionError):
+    with pytest.raises(anthropic.APIConnectionError) as caught:
         client.with_options(base_url="https://api.anthropic.com").messages.create(model=model, **ASKED)
+    [said] = caught.value._render_traceback_()
+    at, why = said.split(". ")
+    assert at == "No connection to the endpoint at api.anthropic.com"
+    assert why == "In a browser page only a client of connect() gets an answer."
 
 
 @pytest.mark.parametrize(
