@@ -6,6 +6,7 @@ What a client says and gets there is tried by the tests marked over_both, here a
 import socket
 import threading
 import time
+import types
 
 import anthropic
 import httpx2
@@ -13,7 +14,7 @@ import pytest
 
 from s02_tool_use.lab import connect
 from s02_tool_use.lab.api import STRICT, Server
-from s02_tool_use.lab.client import endpoint
+from s02_tool_use.lab.client import endpoint, transport
 from s02_tool_use.lab.client.settings import SettingsError
 from s02_tool_use.lab.understudy import Scripted
 
@@ -78,9 +79,12 @@ def test_a_piece_of_a_stream_is_made_when_the_one_before_it_has_been_read(monkey
     assert read[:4] == ["message_start", "waited", "content_block_start", "waited"]
 
 
-def test_a_piece_of_a_stream_that_comes_too_late_is_a_timeout():
-    client, model = connect(script=[{"content": "word " * 20, "slow": 0.1}])
-    with client.messages.stream(model=model, **ASKED, timeout=0.01) as stream:
+def test_a_piece_of_a_stream_that_comes_too_late_is_a_timeout(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(transport, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(time, "sleep", lambda seconds: now.append(now.pop() + seconds))
+    client, model = connect(script=[{"content": "word " * 20, "slow": 20}])
+    with client.messages.stream(model=model, **ASKED, timeout=10) as stream:
         assert next(stream).type == "message_start"
         with pytest.raises(httpx2.ReadTimeout):
             list(stream)
