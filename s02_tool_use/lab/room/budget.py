@@ -73,9 +73,11 @@ class Seats:
         with self._lock:
             if self.budget:
                 left = self.budget - seat.spent
+                if left <= 0:
+                    raise ApiError(402, self.over)
                 if left < reads + least:
-                    some = f"has {left:,} of its {self.budget:,} tokens left, and this needs more" if left > 0 else ""
-                    raise ApiError(402, f"This seat {some or f'has used its {self.budget:,} tokens'}: ask your teacher")
+                    text = f"has {left:,} of its {self.budget:,} tokens left, and this needs more"
+                    raise ApiError(402, f"This seat {text}: ask your teacher")
                 most = min(most, left - seat.aside - reads)
                 if most < least:
                     text = "Other requests of this seat are under way and have set aside what is left"
@@ -83,6 +85,15 @@ class Seats:
             seat.aside += reads + most
             self._save()
         return most
+
+    @property
+    def over(self) -> str:
+        """What is said where a budget ends."""
+        return f"This seat has used its {self.budget:,} tokens: ask your teacher"
+
+    def is_over(self, seat: Seat, meter: Meter) -> bool:
+        """Whether a reply has certainly passed the budget: an endpoint may not end where it was told to."""
+        return bool(self.budget) and seat.spent + meter.reads + meter.written // 2 > self.budget
 
     def settle(self, seat: Seat, aside: int, meter: Meter) -> None:
         """The request is over."""

@@ -71,7 +71,7 @@ class Handler(door.Handler):
         self.ends.callback(self.server.seats.settle, seat, meter.reads + most, meter)
         response = self._ask({**request, "max_tokens": most}, recorder=self.server.recorders.get(seat.number))
         if response.is_success and "text/event-stream" in response.headers.get("content-type", ""):
-            return Response(200, _headers(response), self._events(response, meter, most), slow=0)
+            return Response(200, _headers(response), self._events(response, seat, meter), slow=0)
         return self._whole(response, meter)
 
     def _check(self, request):
@@ -86,7 +86,7 @@ class Handler(door.Handler):
     def _reads(self, request):
         """How many tokens a request reads, about. What a picture or a document has, its endpoint says."""
         text = json.dumps([request[key] for key in READ if key in request], ensure_ascii=False)
-        if not self.server.seats.budget or not re.search('"(source|file_id)"', text):
+        if not self.server.seats.budget or not re.search('"type": "(image|document)"', text):
             return wire.count_tokens(text)
         counted = self._ask({key: request[key] for key in COUNTED & request.keys()}, PATHS[1])
         told = parsed(_text(counted))
@@ -121,7 +121,7 @@ class Handler(door.Handler):
         data = cut(text).encode()
         return Response(response.status_code, _headers(response) | {"content-length": len(data)}, [data])
 
-    def _events(self, response, meter, most) -> Iterator[bytes]:
+    def _events(self, response, seat, meter) -> Iterator[bytes]:
         """The pieces of a stream. The status 200 has been sent: what goes wrong now can only be an event."""
         kind, said = "api_error", BROKE_OFF
         with contextlib.suppress(httpx2.HTTPError):
@@ -129,8 +129,8 @@ class Handler(door.Handler):
                 yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode("ascii", "replace")
                 if event["type"] in LAST_EVENTS:
                     return
-                if meter.written > 2 * most:  # an endpoint that does not end where it was told to
-                    kind, said = "billing_error", "this seat has used what was left of its tokens: ask your teacher"
+                if self.server.seats.is_over(seat, meter):
+                    kind, said = "billing_error", self.server.seats.over
                     break
         yield wire.sse("error", wire.error_body(200, said, self._id(), kind))
 

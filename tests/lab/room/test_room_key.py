@@ -369,7 +369,7 @@ def test_an_endpoint_that_does_not_end_where_the_budget_does_is_cut_off_in_plain
     texts = []
     with pytest.raises(anthropic.APIError) as error, client_of(proxy).messages.stream(**ASKED) as stream:
         texts.extend(stream.text_stream)
-    assert "this seat has used what was left of its tokens: ask your teacher" in explain(error.value)
+    assert "This seat has used its 100 tokens: ask your teacher" in explain(error.value)
     assert 0 < len("".join(texts)) < 1000
     assert 100 <= spent(proxy) < 300
     assert error_of(raw(proxy, ASKED))[0] == 402
@@ -434,6 +434,14 @@ def test_an_image_that_the_endpoint_does_not_count_is_not_paid_for(opened):
     status, _, said = error_of(raw(proxy, {**ASKED, "messages": [{"role": "user", "content": [IMAGE]}]}))
     assert (status, "does not say how many tokens this picture or document has" in said) == (403, True)
     assert spent(proxy) == 0
+
+
+def test_a_tool_that_takes_a_source_is_no_picture(opened):
+    proxy = opened(Says(start_event(), OPEN, piece("Hello"), CLOSE, end_event(output_tokens=2), STOP), each=5000)
+    tool = {"name": "read", "input_schema": {"type": "object", "properties": {"source": {"type": "string"}}}}
+    said = [{"type": "text", "text": json.dumps({"type": "image", "source": 1})}]
+    asked = {**ASKED, "stream": True, "tools": [tool], "messages": [{"role": "user", "content": said}]}
+    assert raw(proxy, asked)[0] == 200
 
 
 def test_a_document_behind_an_address_is_counted_by_the_endpoint_before_it_is_paid_for(opened):
