@@ -22,8 +22,10 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from urllib.request import urlopen
 
 from packaging.requirements import Requirement
@@ -394,8 +396,23 @@ def finish(site: Path, self_contained: bool) -> None:
         for path in site.glob(pattern):
             path.unlink()
     shutil.copy(site / "lab" / "favicon.ico", site / "favicon.ico")
-    shutil.copy(HERE / "site.html", site / "index.html")
+    page = (HERE / "site.html").read_text("utf-8").replace("<!-- notebooks -->", contents(site / "files"))
+    (site / "index.html").write_text(page, encoding="utf-8")
     write_json(site / MADE, {"self_contained": self_contained, "files": sorted(files_of(site))})
+
+
+def contents(folder: Path) -> str:
+    """The notebooks as a list of links, each with the solution if there is one."""
+    lines = []
+    for path in sorted(folder.glob("*.ipynb")):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        title = "".join(cells[0]["source"]).partition("\n")[0].lstrip("# ") if cells else ""
+        shown = f"{path.stem.partition('_')[0]} {title or path.stem}"
+        line = f'<li><a href="notebooks/index.html?path={quote(path.name)}">{escape(shown)}</a>'
+        if (folder / "solutions" / path.name).exists():
+            line += f' (<a href="notebooks/index.html?path=solutions/{quote(path.name)}">solved</a>)'
+        lines.append(f"{line}</li>")
+    return "\n".join(lines)
 
 
 def write_json(path: Path, value: Any) -> None:

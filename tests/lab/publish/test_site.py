@@ -180,3 +180,24 @@ def test_pyodide_is_of_the_site_or_of_its_public_address_and_the_wheels_are_of_t
     assert site.PYODIDE in options["pyodideUrl"] or self_contained
     assert options["loadPyodideOptions"]["lockFileURL"].startswith("./")
     assert options["disablePyPIFallback"] is True
+
+
+# ---- the page at the door
+
+
+def test_the_page_at_the_door_lists_each_notebook_with_its_title_and_its_solution(tmp_path):
+    (tmp_path / "solutions").mkdir()
+    cell = {"cell_type": "markdown", "source": ["# Tools < & >\n", "\n", "More."]}
+    for name in ("01_a&b.ipynb", "solutions/01_a&b.ipynb", "02_c.ipynb"):
+        (tmp_path / name).write_text(json.dumps({"cells": [cell]}))
+    one, two = site.contents(tmp_path).splitlines()
+    assert "?path=01_a%26b.ipynb" in one
+    assert ">01 Tools &lt; &amp; &gt;<" in one
+    assert "?path=solutions/01_a%26b.ipynb" in one
+    assert "solutions" not in two
+
+
+def test_jupyterlite_finds_its_settings_in_the_page_at_the_door():
+    page = (site.HERE / "site.html").read_text("utf-8")
+    assert 'id="jupyter-config-data" type="application/json" data-jupyter-lite-root="."' in page
+    assert "<!-- notebooks -->" in page
