@@ -25,6 +25,7 @@ from typing import Any
 import s02_tool_use
 
 from ...bash.program import MISSING, which_bash
+from ..client.missing import HAS, wanted
 from ..sessions.job import Stopped
 from ..show import page
 from . import board, record, trial
@@ -114,12 +115,8 @@ class Property:
 
 
 # What a property may need that is not everywhere, and the reason why it is left out in a browser page.
-NEEDS = {
-    "bash": "a browser page has no processes",
-    "processes": "a browser page has no processes",
-    "threads": "a browser page has one thread",
-    "time": "nothing stops a call in a browser page",
-}
+NEEDS = {needs: f"a browser page has {has}" for needs, has in HAS.items()}
+NEEDS |= {"bash": NEEDS["processes"], "time": "nothing stops a call in a browser page"}
 
 
 @dataclass
@@ -310,7 +307,8 @@ class _Trial:
             if not same and not self.is_function and (value is None or value is ...):
                 return Line(prop.sentence, NOT_YET)  # one of several answers is still open
             if not same:
-                return Line(prop.sentence, WRONG, self._details(prop, case, outcome, value, seen))
+                details = self._details(prop, case, outcome, value, seen)
+                return Line(prop.sentence, WRONG, details, needs=wanted(outcome.error))
             if any(given is outcome.value for _, given in self.now):
                 self.results.append((case, outcome.value))
         return Line(prop.sentence, RIGHT)

@@ -13,6 +13,7 @@ from typing import Any
 from ... import dispatch
 from ...calls.results import MAX_RESULT_CHARACTERS, ToolError
 from ...calls.tool import Tool, tool_of
+from ..client.missing import wanted
 from ..sessions.job import Stopped
 from . import reading, trial
 from .calling import Caller, Room, key_of, size_of, text_of
@@ -131,6 +132,7 @@ class _Lint:
         self.wrong: dict[str, list[tuple[str, str]]] = {}  # kind -> what is wrong, as pairs
         self.notes: dict[str, list[tuple[str, str]]] = {}  # kind -> what is worth a word, though it is right
         self.untried: set[str] = set()
+        self.needs = ""  # what the tool needs to be called at all, one of NEEDS
 
     def lines(self) -> list[Line]:
         self._read()
@@ -146,10 +148,11 @@ class _Lint:
         return [self._line(kind, sentence) for kind, (sentence, _) in LINES.items()]
 
     def _line(self, kind, sentence):
+        needs = self.needs if kind in CALLED else ""
         if kind in self.wrong:
-            return Line(sentence, WRONG, self.wrong[kind])
+            return Line(sentence, WRONG, self.wrong[kind], needs=needs)
         mark = NOT_TRIED if kind in self.untried else RIGHT
-        return Line(sentence, mark, self.notes.get(kind, []), needs="time" if kind == "late" else "")
+        return Line(sentence, mark, self.notes.get(kind, []), needs="time" if kind == "late" else needs)
 
     def _is_wrong(self, kind: str, *details: tuple[str, str]) -> None:
         self.wrong[kind] = [(key, said) for key, said in (*details, ("right", LINES[kind][1])) if said]
@@ -185,6 +188,7 @@ class _Lint:
             self.untried |= set(CALLED)
             return True
         first = self.caller.once(base)
+        self.needs = wanted(first.raised)
         says_nothing = first.reached and first.raised is None and first.value is None
         if type(first.raised) is NotImplementedError or (
             says_nothing and inspect.isfunction(self.function) and not does_something(self.function)

@@ -17,6 +17,7 @@ from ...calls.results import ToolError
 from ...calls.tool import Tool
 from ...loop import agent_steps
 from ..client.endpoint import connect
+from ..client.missing import wanted
 from ..conversation import problem_of
 from ..sessions.job import Stopped
 from . import board, lint, record, trial
@@ -32,6 +33,7 @@ from .exercise import (
     clean,
     does_something,
     is_unfilled,
+    missing,
     shown,
 )
 from .exercises.parts import user
@@ -91,6 +93,8 @@ def project(tool: Any, good: Sequence[dict], bad: Sequence[dict] = (), *, handle
             is_empty = first.reached and first.raised is None and first.value is None and not does_something(function)
             if type(first.raised) is NotImplementedError or is_empty:
                 return Verdict("project", [Line(sentence, NOT_YET) for sentence in LINES.values()])
+            if missing(needs := wanted(first.raised)):
+                return Verdict("project", [Line(sentence, NOT_HERE, needs=needs) for sentence in LINES.values()])
             lines = _lines(agent, good, bad)
         if not agent.late:
             lines["lint"] = list(_found_by_lint(tool, handler))

@@ -15,11 +15,8 @@ import s02_tool_use
 
 from .edited import set_by
 
-# What Python says there -> what is missing.
-MISSING = {
-    "can't start new thread": "only one thread",
-    "emscripten does not support processes": "no processes",
-}
+HAS = {"processes": "no processes", "sockets": "no sockets", "threads": "only one thread"}
+SAYS = {"can't start new thread": "threads", "emscripten does not support processes": "processes"}  # Python, there
 ENDED = "This cell ends here: {}. In JupyterLab on a computer it runs whole; here, go on with the next cell."
 
 _unset: dict[str, str] = {}  # a name that a cell did not come to set -> what was missing there
@@ -36,7 +33,7 @@ def show(
     shell: Any, kind: type[BaseException], error: BaseException, trace: TracebackType, tb_offset: int | None = None
 ) -> None:
     """Show an exception that nothing in a cell has caught, as IPython asks for it."""
-    if missing := _missing(error):
+    if missing := HAS.get(wanted(error)):
         _unset.update(dict.fromkeys(_names_in(shell), missing))
         print(ENDED.format(f"a browser page has {missing}"))
     elif isinstance(error, NameError) and (missing := _unset.get(error.name or "")):
@@ -46,11 +43,13 @@ def show(
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
-def _missing(error):
-    found = next((missing for said, missing in MISSING.items() if said in str(error)), "")
+def wanted(error: BaseException | None) -> str:
+    """What the page had to have for this error not to come, one of HAS; "" of any other error."""
+    is_pythons = type(error) in (OSError, RuntimeError)  # the str of a class of the reader's may fail
+    found = next((wanted for said, wanted in SAYS.items() if is_pythons and said in str(error)), "")
     if not found and isinstance(error, OSError):  # urllib says it in an error of its own
         frames = [frame for one in (error, error.__context__) if one for frame, _ in walk_tb(one.__traceback__)]
-        found = "no sockets" * any(Path(frame.f_code.co_filename).name == "socket.py" for frame in frames)
+        found = "sockets" * any(Path(frame.f_code.co_filename).name == "socket.py" for frame in frames)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import subprocess
 import sys
 import threading
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from s02_tool_use import run_bash
 from s02_tool_use.lab import check
-from s02_tool_use.lab.check import exercise, trial
+from s02_tool_use.lab.check import exercise, lint, trial
 from s02_tool_use.lab.check.exercise import (
     NOT_HERE,
     NOT_TRIED,
@@ -439,7 +440,7 @@ def test_what_cannot_be_judged_is_neither_right_nor_wrong_and_its_line_says_so()
     assert verdict
     assert 3 not in called
     first, *_, last = verdict.text.split("\n")
-    assert first.endswith("doubled: all 2 right, 1 not checked here, because a browser page has one thread")
+    assert first.endswith("doubled: all 2 right, 1 not checked here, because a browser page has only one thread")
     assert last == "  not here   doubles at the same time"
     wrong = partly()(lambda n: n)
     assert not wrong
@@ -492,3 +493,44 @@ def test_a_lint_in_a_page_does_not_say_that_calls_end_in_time():
     lines = {line.sentence: line.verdict for line in check.my_tool(shout).lines}
     assert lines.pop("every call ends in time") == NOT_HERE
     assert NOT_HERE not in lines.values()
+
+
+@pytest.fixture
+def no_processes(monkeypatch):
+    """Where a page is, it has none."""
+
+    def refuse(*_, **__):
+        raise OSError(138, "emscripten does not support processes.")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+
+
+def compiled(path: str) -> str:
+    """Compile a Python file. Use it after an edit. Returns what the compiler says.
+
+    Args:
+        path: The file.
+    """
+    done = subprocess.run([sys.executable, "-m", "py_compile", path], capture_output=True, text=True)
+    return done.stderr or "no errors"
+
+
+@pytest.mark.usefixtures("in_a_page", "no_processes")
+def test_an_answer_that_starts_a_command_by_itself_is_not_wrong_in_a_page():
+    verdict = doubled()(lambda n: subprocess.run(["expr", n, "*", "2"]) if n == "ab" else n + n)
+    assert verdicts(verdict) == [RIGHT, NOT_HERE]
+    assert "doubled: all 1 right, 1 not checked here, because a browser page has no processes" in verdict.text
+
+
+@pytest.mark.usefixtures("in_a_page", "no_processes")
+def test_a_tool_that_starts_a_command_is_not_judged_by_what_it_does_in_a_page(workspace):
+    called = {line.verdict for line in check.my_tool(compiled).lines[-len(lint.CALLED) :]}
+    assert called == {NOT_HERE}
+    verdict = check.project(compiled, [{"path": "README.md"}])
+    assert set(verdicts(verdict)) == {NOT_HERE}
+    assert "project: not checked here, because a browser page has no processes" in verdict.text
+
+
+@pytest.mark.usefixtures("no_processes")
+def test_elsewhere_a_command_that_cannot_start_is_a_fault_as_ever():
+    assert WRONG in verdicts(doubled()(lambda n: subprocess.run(["expr"])))
