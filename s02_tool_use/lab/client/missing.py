@@ -5,8 +5,8 @@ cell did not come to set; it says so too. Left out: any other exception.
 """
 
 import ast
+import re
 import sys
-from pathlib import Path
 from traceback import walk_tb
 from types import TracebackType
 from typing import Any
@@ -16,7 +16,14 @@ import s02_tool_use
 from .edited import set_by
 
 HAS = {"processes": "no processes", "sockets": "no sockets", "threads": "only one thread"}
-SAYS = {"can't start new thread": "threads", "emscripten does not support processes": "processes"}  # Python, there
+SAYS = {  # what Python says there -> what is missing
+    ".*can't start new thread": "threads",
+    ".*emscripten does not support processes": "processes",
+    ".*Function not implemented": "processes",  # os.fork
+    "No module named '_multiprocessing'": "processes",
+    "Not available$": "processes",  # a line such as !ls
+}
+OF_SOCKETS = ("socket.py", "http/client.py")  # an error that comes through these is one of the network
 ENDED = "This cell ends here: {}. In JupyterLab on a computer it runs whole; here, go on with the next cell."
 
 _unset: dict[str, str] = {}  # a name that a cell did not come to set -> what was missing there
@@ -26,7 +33,7 @@ def watch() -> None:
     """Say it from now on, in the notebook of this page."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if s02_tool_use.IN_A_PAGE and shell is not None:
-        shell.set_custom_exc((OSError, RuntimeError, NameError), show)
+        shell.set_custom_exc((OSError, RuntimeError, ImportError, NameError), show)
 
 
 def show(
@@ -45,11 +52,12 @@ def show(
 
 def wanted(error: BaseException | None) -> str:
     """What the page had to have for this error not to come, one of HAS; "" of any other error."""
-    is_pythons = type(error) in (OSError, RuntimeError)  # the str of a class of the reader's may fail
-    found = next((wanted for said, wanted in SAYS.items() if is_pythons and said in str(error)), "")
+    # The str of a class of the reader's may fail.
+    said = str(error) if type(error) in (OSError, RuntimeError, ModuleNotFoundError) else ""
+    found = next((wanted for pattern, wanted in SAYS.items() if re.match(pattern, said)), "")
     if not found and isinstance(error, OSError):  # urllib says it in an error of its own
         frames = [frame for one in (error, error.__context__) if one for frame, _ in walk_tb(one.__traceback__)]
-        found = "sockets" * any(Path(frame.f_code.co_filename).name == "socket.py" for frame in frames)
+        found = "sockets" * any(frame.f_code.co_filename.endswith(OF_SOCKETS) for frame in frames)
     return found
 
 

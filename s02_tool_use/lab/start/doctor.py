@@ -18,6 +18,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.request import urlopen
 
+import s02_tool_use
+
 from ...calls.secrets import cut, keep
 from ..client.settings import PLACEHOLDER, SettingsError, host_of, lines, secrets
 from . import fast_imports, setup  # noqa: F401  (early: before the kernel check imports Jupyter)
@@ -41,6 +43,9 @@ TOO_EARLY = {
 
 def main(argv: Sequence[str] = ()) -> int:
     """Print one line for each thing looked at. Returns 1 if something is wrong, else 0."""
+    if s02_tool_use.IN_A_PAGE:
+        print("A browser page has nothing to set up, so there is nothing to look at: open a notebook and run it.")
+        return 0
     print("What the course finds on this machine. You can send all of it to your teacher: it holds no key.\n")
     faults = 0
     for mark, sentence in findings():

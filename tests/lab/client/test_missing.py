@@ -15,6 +15,8 @@ POOL = "from concurrent.futures import ThreadPoolExecutor as Pool; list(Pool().m
 COMMAND = "import subprocess; subprocess.run(['ls'])"
 SOCKET = "import socket; socket.create_connection(('localhost', 80))"
 PAGE = "import urllib.request; urllib.request.urlopen('http://localhost')"
+CLOSED = "import http.client as h, io; from unittest.mock import Mock\nempty = Mock(return_value=io.BytesIO())"
+CLOSED += "\nh.HTTPResponse(Mock(makefile=empty)).begin()"  # what a page says when nobody answers
 DONE = "import subprocess\ndone = subprocess.run(['ls'])\nsaid = done.stdout"
 
 
@@ -55,7 +57,17 @@ def cell(shell, in_a_page, monkeypatch):
 
 @pytest.mark.parametrize(
     ("source", "lacks"),
-    [(POOL, "only one thread"), (COMMAND, "no processes"), (SOCKET, "no sockets"), (PAGE, "no sockets")],
+    [
+        (POOL, "only one thread"),
+        (COMMAND, "no processes"),
+        ("import os\nos.popen('ls')", "no processes"),
+        ("raise ModuleNotFoundError(\"No module named '_multiprocessing'\")", "no processes"),
+        ("raise OSError('Not available')  # as a line with ! does", "no processes"),
+        ("raise OSError(52, 'Function not implemented')  # os.fork", "no processes"),
+        (SOCKET, "no sockets"),
+        (PAGE, "no sockets"),
+        (CLOSED, "no sockets"),
+    ],
 )
 def test_a_cell_that_needs_what_a_page_lacks_says_so_in_a_sentence_and_is_no_error(cell, source, lacks):
     said, shown = cell(source)
@@ -81,7 +93,15 @@ def test_any_other_name_that_is_not_there_is_an_error_as_ever(cell, source):
 
 
 @pytest.mark.parametrize(
-    "source", ["open('no_such_file')", "raise RuntimeError('mine')", "raise NotImplementedError", "1/0"]
+    "source",
+    [
+        "open('no_such_file')",
+        "raise RuntimeError('mine')",
+        "raise OSError('Not available yet')",
+        "import nothing_here",
+        "raise NotImplementedError",
+        "1/0",
+    ],
 )
 def test_any_other_exception_is_shown_as_ever(cell, source):
     said, ((kind, _, lines),) = cell(source)

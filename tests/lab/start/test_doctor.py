@@ -48,6 +48,12 @@ def test_this_environment_is_in_order(capsys):
     assert out.endswith("Nothing is wrong.\n")
 
 
+def test_in_a_browser_page_there_is_nothing_to_look_at(monkeypatch, capsys):
+    monkeypatch.setattr("s02_tool_use.IN_A_PAGE", True)
+    assert doctor.main() == 0
+    assert capsys.readouterr().out.startswith("A browser page has nothing to set up")
+
+
 def test_before_the_environment_stands_it_says_what_it_could_not_look_at(tmp_path):
     shutil.copytree(ROOT / "s02_tool_use", tmp_path / "s02_tool_use")
     for file in setup.FILES:
