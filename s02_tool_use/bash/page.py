@@ -42,6 +42,7 @@ WORD = r"""(?:[\w@%+=:,./-]|'[^'\n]*'|"[^"$`\\\n]*"|\\[^\n])+"""
 COMMAND = re.compile(rf"\s*python3?(?:[ \t]+{WORD})+\s*")
 OF_NOTEBOOKS = ("get_ipython", "display", "_")  # what a notebook puts into builtins, and a script does not find there
 FIRST = {"__main__", "encodings"}  # loaded before a script could put its own in their place; so is what is frozen
+STATEFUL = {"logging", "random"}  # a script has its own: handlers, a seed
 
 
 class _Gone(BaseException):
@@ -244,10 +245,10 @@ def _hide(folder, shared):
                 names.add(entry.name.removesuffix(".py"))
     names = {name for name in names - FIRST if not FrozenImporter.find_spec(name)} - set(sys.builtin_module_names)
     judged = [(name, _is_pythons(module, shared)) for name, module in sys.modules.items()]
-    hidden = {name: own for name, own in judged if own is False or name.partition(".")[0] in names}
+    hidden = {name: own for name, own in judged if own is False or name.partition(".")[0] in names | STATEFUL}
     for name in hidden:
         del sys.modules[name]
-    return any(hidden.values())
+    return any(own for name, own in hidden.items() if name.partition(".")[0] in names)
 
 
 def _empty(modules):

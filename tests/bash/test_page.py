@@ -2,7 +2,9 @@
 
 import atexit
 import builtins
+import logging
 import os
+import random
 import re
 import shutil
 import signal
@@ -339,6 +341,17 @@ def test_a_file_is_run_each_time_in_an_empty_namespace_and_writes_nothing_of_its
     write(workspace, other="n = 0", script="import other\nother.n += 1\nprint(other.n, 'left' in globals())\nleft = 1")
     assert {run_bash("python script.py") for _ in range(3)} == {"1 False\n[exit status 0]"}
     assert sorted(path.name for path in workspace.iterdir()) == ["other.py", "script.py"]
+
+
+def test_handlers_of_logging_and_the_state_of_chance_are_each_scripts_own(workspace):
+    first = "import logging, logging.handlers, random\nlogging.basicConfig(level='DEBUG', format='first %(message)s')\n"
+    write(workspace, first=f"{first}logging.debug('x')\nrandom.seed(1)")
+    write(workspace, second="import logging\nlogging.basicConfig(format='second %(message)s')\nlogging.warning('y')")
+    root, chance = [*logging.root.handlers], random.getstate()
+    assert run_bash("python first.py") == "first x\n[exit status 0]"
+    assert run_bash("python second.py") == "second y\n[exit status 0]"
+    assert (logging.root.handlers, random.getstate()) == (root, chance)
+    assert sys.modules["logging"] is logging
 
 
 def test_a_file_that_is_left_open_is_written(workspace):
