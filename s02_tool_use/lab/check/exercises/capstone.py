@@ -74,7 +74,7 @@ def _places(result, *_):
     return [f"{file}:{line}" for file, line, _ in _found(result)]
 
 
-@exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as a string", deadline=5.0)
+@exercise("my_grep(pattern, path='.'), a function that returns the lines that match, as a string", deadline=10.0)
 def grep():
     @row
     def finds(sentence, read, *rows, see=_places, extra=None):

@@ -4,6 +4,7 @@ What is said must not depend on the machine, and nothing of the reader's may be 
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 import enum
@@ -373,7 +374,8 @@ def in_days(days: int) -> str:
 
 
 def query_rows(sql):
-    return sqlite3.connect("orders.db").execute(sql).fetchall()
+    with contextlib.closing(sqlite3.connect("orders.db")) as orders:
+        return orders.execute(sql).fetchall()
 
 
 def counts(text: int) -> str:
@@ -492,7 +494,7 @@ WRONG_TOOLS = {
     "a file that is not there": ([reads], "raised", "reads(path='')"),
     "a pattern that is none": ([matches], "raised", "matches(pattern='(')"),
     "a date too far": ([in_days], "raised", "OverflowError"),
-    "SQL as it comes": ([ORDERS, query_rows], "raised", "sqlite3"),
+    "SQL as it comes": ([ORDERS, query_rows], "raised", "orders.execute(sql)"),
     "from six on": ([numbers(), over_five], "raised", "do_it(number=6)"),
     "an await that fails": ([given(), forgets], "raised", "do_it(text='')"),
     "an exit": ([numbers(), leaves], "raised", "SystemExit: 1"),

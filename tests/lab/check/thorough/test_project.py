@@ -13,6 +13,7 @@ from pathlib import Path
 
 import anthropic
 import pytest
+from systems import ON_WINDOWS
 
 from s02_tool_use import ToolError, agent_loop, run_read, safe_path, tool_of
 from s02_tool_use.lab import check, connect
@@ -89,7 +90,8 @@ def changed(function):
 
 def in_a_shell(path, number):
     place = safe_path(".")
-    done = subprocess.run(f"cat {path}", shell=True, cwd=place, capture_output=True, stdin=subprocess.DEVNULL)
+    cat = "type" if ON_WINDOWS else "cat"
+    done = subprocess.run(f"{cat} {path}", shell=True, cwd=place, capture_output=True, stdin=subprocess.DEVNULL)
     if done.returncode or ".." in path:
         raise ToolError("cat failed")
     lines = done.stdout.decode(errors="replace").split("\n")
