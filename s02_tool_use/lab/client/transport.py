@@ -3,6 +3,7 @@
 It is the same server, and the same bytes come and go. Left out: every address that is not in this page.
 """
 
+import contextlib
 import http.client
 import io
 import time
@@ -25,8 +26,11 @@ class Transport(httpx2.BaseTransport):
         answer = http.client.HTTPResponse(connection, method=request.method)  # type: ignore[arg-type]
         try:
             answer.begin()
-        except (http.client.HTTPException, ConnectionError):
-            raise httpx2.RemoteProtocolError("Server disconnected without sending a response.") from None
+        except BaseException as error:
+            answer.close()  # else Python 3.13 complains when it is collected
+            if isinstance(error, (http.client.HTTPException, ConnectionError)):
+                raise httpx2.RemoteProtocolError("Server disconnected without sending a response.") from None
+            raise
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.getheaders()]
         return httpx2.Response(answer.status, headers=headers, content=_body(answer))
 
@@ -53,14 +57,15 @@ def _as_bytes(request):
 
 def _body(answer):
     """What arrives, as it arrives. A body that breaks off fails as it does over a connection."""
-    try:
-        while piece := answer.read1(65536):
-            yield piece
-    except http.client.IncompleteRead:
-        pass
-    else:
-        if not answer.length:
-            return
+    with contextlib.closing(answer):
+        try:
+            while piece := answer.read1(65536):
+                yield piece
+        except http.client.IncompleteRead:
+            pass
+        else:
+            if not answer.length:
+                return
     raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
 
 

@@ -280,6 +280,7 @@ def test_a_process_that_is_killed_between_two_steps_loses_nothing_and_the_next_o
 
 def test_the_command_updates_the_course_that_it_belongs_to(tmp_path, hermetic):
     origin, copy = tmp_path / "origin", tmp_path / "copy"
+    git(tmp_path, "init", "-qb", "main", str(origin))
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     if listed.returncode:
         pytest.skip("this copy of the course is no clone")
@@ -287,7 +288,6 @@ def test_the_command_updates_the_course_that_it_belongs_to(tmp_path, hermetic):
         if name.startswith(("s02_tool_use/", "notebooks/", ".git")) and (ROOT / name).is_file():
             (origin / name).parent.mkdir(parents=True, exist_ok=True)
             (origin / name).write_bytes((ROOT / name).read_bytes())
-    git(tmp_path, "init", "-qb", "main", str(origin))
     commit(origin, "the course")
     git(tmp_path, "clone", "-q", str(origin), str(copy))
     edit(copy)
