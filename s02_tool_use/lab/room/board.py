@@ -198,7 +198,7 @@ def _escaped(name: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int | str:
     """Serve until Ctrl-C. Returns an exit status, or a sentence about what stands in the way."""
-    parser = door.parser("board", "Who has solved what and who is stuck, as a page in the browser. " + HELP, 8123)
+    parser = door.parser("board", __doc__, 8123)
     parser.add_argument("--homes", type=Path, metavar="DIR", help="the homes of a hub, such as .hub/homes")
     given = parser.parse_args(argv)
     if given.homes and not given.homes.is_dir():
@@ -217,9 +217,3 @@ def main(argv: Sequence[str] | None = None) -> int | str:
     ]
     door.serve(board, lines)
     return 0
-
-
-HELP = (
-    "It reads the progress files of a hub, and takes what learners send who run check.share in a notebook: a name, and "
-    "for each exercise whether it is solved, how often it was tried and since when. Nothing is stored or sent on."
-)

@@ -42,8 +42,9 @@ def save(file: Path, data: Any) -> None:
     draft.replace(file)
 
 
-def parser(name: str, does: str, port: int) -> argparse.ArgumentParser:
-    """The options of a command that listens."""
+def parser(name: str, doc: str | None, port: int) -> argparse.ArgumentParser:
+    """The options of a command that listens; `doc` is what its module says of itself."""
+    does = (doc or "").split("Left")[0]
     made = argparse.ArgumentParser(prog=f"python3 -m s02_tool_use room {name}", description=does)
     where = "where to listen; without it only this machine can connect, 0.0.0.0 lets in who is in the same network"
     made.add_argument("--ip", default=server.HOST, help=where)

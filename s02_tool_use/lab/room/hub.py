@@ -31,7 +31,7 @@ FIRST_UID = 60600
 
 def main(argv: Sequence[str]) -> int | str:
     """Install, make the seats, and become JupyterHub. Returns a sentence about what stands in the way."""
-    parser = door.parser("hub", (__doc__ or "").split("\n")[0], 8000)
+    parser = door.parser("hub", __doc__, 8000)
     parser.add_argument("--users", type=int, metavar="N", help="how many seats; without it as many as there are, or 30")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where it is installed and keeps the homes")
     parser.add_argument("--new-password", metavar="SEAT", action="append", default=[], help="for one who forgot it")

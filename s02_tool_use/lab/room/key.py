@@ -218,7 +218,7 @@ def main(argv: Sequence[str] | None = None) -> int | str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = door.parser("key", HELP, 8124)
+    parser = door.parser("key", __doc__, 8124)
     parser.add_argument("--seats", type=_number, default=30, metavar="N", help="how many seats; 30 unless given")
     each = "for each seat, read and written together; 500000 unless given, 0 is no limit"
     parser.add_argument("--budget", type=_number, default=500_000, metavar="TOKENS", help=each)
@@ -245,9 +245,3 @@ def _lines(proxy: Proxy, given: argparse.Namespace) -> Iterator[str]:
     if proxy.seats.spent():
         yield f"They are those of {given.state}: {proxy.seats.spent():,} tokens are spent."
     yield f"{door.who_can_come(given.ip)} Ctrl-C ends it and shows who used how much."
-
-
-HELP = (
-    "One real key for the room. The key in .env stays on this machine; each learner gets a seat, which works in "
-    "its place until its budget is used up."
-)
