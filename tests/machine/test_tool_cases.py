@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from systems import ON_WINDOWS, posix
 from waiting import processes
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "tool_cases.json").read_text(encoding="utf-8"))["cases"]
@@ -73,14 +74,24 @@ def build(work, files):
             path.chmod(int(spec["mode"], 8))
 
 
+def marks(case):
+    """What a case needs of the system."""
+    if case["tool"] == "bash":
+        return posix("bash with these signals and processes")
+    files = str(case["files"])
+    return posix("modes of files") if "'mode'" in files else posix("small disk to mount") if "'tmpfs'" in files else ()
+
+
 @pytest.fixture
 def work(tmp_path):
     yield tmp_path
-    subprocess.run(["umount", tmp_path / "tiny"], capture_output=True, check=False)
+    if not ON_WINDOWS:
+        subprocess.run(["umount", tmp_path / "tiny"], capture_output=True, check=False)
 
 
-WITH_SANDBOX = [pytest.param(case, "auto", id=case["id"]) for case in CASES]
-WITHOUT = [pytest.param(case, "off", id=f"{case['id']}-unconfined") for case in CASES if case["tool"] == "bash"]
+IN_BASH = [case for case in CASES if case["tool"] == "bash"]
+WITH_SANDBOX = [pytest.param(case, "auto", id=case["id"], marks=marks(case)) for case in CASES]
+WITHOUT = [pytest.param(case, "off", id=f"{case['id']}-unconfined", marks=marks(case)) for case in IN_BASH]
 
 
 @pytest.mark.parametrize(("case", "sandbox"), WITH_SANDBOX + WITHOUT)

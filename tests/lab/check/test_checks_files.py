@@ -555,7 +555,7 @@ def found(pattern, recursive=False):
 
 
 def names_original(pattern):
-    return "\n".join(found(pattern))
+    return "\n".join(sorted(found(pattern), reverse=True))  # some disks sort by themselves
 
 
 def names_not_recursive(pattern):
