@@ -83,7 +83,8 @@ def main(argv: Sequence[str]) -> int | str:
         return f"{known(str(error)) or error}\n{given.folder} is as it was."
     size = sum(path.stat().st_size for path in given.folder.rglob("*") if path.is_file())
     print(f"{given.folder}: {size / 1e6:.0f} MB.")
-    print(f"To see it: python3 -m http.server --bind 127.0.0.1 --directory {given.folder}, then http://127.0.0.1:8000")
+    quoted = f'"{given.folder}"'  # as every shell reads it
+    print(f"To see it: python3 -m http.server --bind 127.0.0.1 --directory {quoted}, then http://127.0.0.1:8000")
     return 0
 
 
@@ -119,6 +120,8 @@ def build(
         reset.hand_out(lite / "files", notebooks)
         for path in (lite / "files").glob("*.md"):
             path.unlink()  # of the teacher
+        for path in (lite / "files").rglob("*.ipynb"):
+            as_served(path)
         settings = HERE.parent / "start" / "labconfig" / "default_setting_overrides.json"
         shutil.copy(settings, lite / "overrides.json")
         write_json(lite / "jupyter-lite.json", configuration(self_contained))
@@ -353,6 +356,13 @@ def configuration(self_contained: bool) -> dict[str, Any]:
         "litePluginSettings": {"@jupyterlite/pyodide-kernel-extension:kernel": kernel},
     }
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": data}
+
+
+def as_served(path: Path) -> None:
+    """Write a notebook as a Jupyter server sends it: each string in one piece. A page has nobody who joins the lines."""
+    import nbformat
+
+    write_json(path, nbformat.read(path, as_version=4))
 
 
 def lite_build(apart_in: Path, lite: Path, site: Path) -> None:

@@ -5,12 +5,16 @@ import hashlib
 import importlib.metadata
 import io
 import json
+import shutil
 import zipfile
 
 import pytest
 
 from s02_tool_use.lab.publish import site
 from s02_tool_use.lab.start import setup
+
+
+VIEW = "application/vnd.jupyter.widget-view+json"  # JSON, and no string
 
 
 @pytest.fixture
@@ -70,6 +74,29 @@ def test_a_build_that_is_stopped_leaves_what_was_there(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "lite_build", stop)
     assert site.main([str(folder)]) == f"Stopped. {folder} is as it was."
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["index.html", "lab", site.MADE, "site"]
+
+
+# ---- the notebooks
+
+
+@pytest.mark.parametrize("path", sorted((setup.ROOT / "notebooks").rglob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_of_the_page_has_each_string_in_one_piece_and_says_the_same(path, tmp_path):
+    copy = tmp_path / path.name
+    shutil.copy(path, copy)
+    site.as_served(copy)
+    shipped, served = (json.loads(one.read_text("utf-8")) for one in (path, copy))
+    assert [cell["source"] for cell in served["cells"]] == ["".join(cell["source"]) for cell in shipped["cells"]]
+    said = list(strings_of(served))
+    assert all(isinstance(one, str) for one in said)
+    assert said == ["".join(one) for one in strings_of(shipped)]
+
+
+def strings_of(notebook):
+    """What stands in the outputs of a notebook, as it is in the file."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            yield output.get("text", "")
+            yield from (value for kind, value in output.get("data", {}).items() if kind != VIEW)
 
 
 # ---- the wheels
