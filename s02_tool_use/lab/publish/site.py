@@ -359,7 +359,7 @@ def configuration(self_contained: bool) -> dict[str, Any]:
 
 
 def as_served(path: Path) -> None:
-    """Write a notebook as a Jupyter server sends it: each string in one piece. A page has nobody who joins the lines."""
+    """Write a notebook as a server sends it: each string in one piece. In a page nobody joins the lines."""
     import nbformat
 
     write_json(path, nbformat.read(path, as_version=4))

@@ -13,7 +13,6 @@ import pytest
 from s02_tool_use.lab.publish import site
 from s02_tool_use.lab.start import setup
 
-
 VIEW = "application/vnd.jupyter.widget-view+json"  # JSON, and no string
 
 
