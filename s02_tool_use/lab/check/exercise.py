@@ -123,7 +123,8 @@ NEEDS |= {"bash": NEEDS["processes"], "time": "nothing stops a call in a browser
 class Line:
     """The verdict on one property: RIGHT, WRONG, NOT_YET, NOT_TRIED or NOT_HERE, and for a wrong one the details.
 
-    details: pairs. needs: one of NEEDS. Where that is missing the verdict is NOT_HERE, whatever was given.
+    details: pairs. needs: one of NEEDS. Where that is missing the verdict is NOT_HERE, whatever was given; with
+    details it is the answer that needs it, and not the property.
     """
 
     sentence: str
@@ -133,7 +134,7 @@ class Line:
 
     def __post_init__(self) -> None:
         if missing(self.needs):
-            self.verdict, self.details = NOT_HERE, []
+            self.verdict = NOT_HERE
 
 
 def missing(needs: str) -> str:
@@ -654,14 +655,15 @@ class Verdict(page.Page):
     def __init__(self, name: str, lines: list[Line], remark: str = "", said: str = "") -> None:
         self.name, self.lines = name, lines
         done = sum(line.verdict == RIGHT for line in lines)
-        judged = [line for line in lines if line.verdict != NOT_HERE]
-        why = " and ".join(sorted({missing(line.needs) for line in lines if line.verdict == NOT_HERE}))
+        left = [line for line in lines if line.verdict == NOT_HERE]
+        judged = [line for line in lines if line not in left or line.details]  # an answer that cannot be tried is open
+        why = " and ".join(sorted({missing(line.needs) for line in left}))
         self.passed = 0 < done == len(judged)
         self.tried = any(line.verdict != NOT_YET for line in judged)
         self.remark = remark if self.passed else ""
         head = f"{name}: all {done} right" if self.passed else f"{name}: {done} of {len(judged)} right"
         if why:
-            head += f", {len(lines) - len(judged)} not checked here, because {why}"
+            head += f", {len(left)} not checked here, because {why}"
         if not judged:
             head = f"{name}: not checked here, because {why}. Elsewhere this is checked:"
         elif not self.tried:
