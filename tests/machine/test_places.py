@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 from copies import ROOT, copy_course, environment
+from systems import posix
 
 
 def run(python, *arguments, folder, **variables):
@@ -92,6 +93,7 @@ def test_binder_installs_the_one_list_and_starts_with_the_settings_of_the_course
     assert ".binder/start" in said
 
 
+@posix("sh, which starts Binder's script")
 def test_the_list_for_binder_is_the_one_list_and_its_start_hands_over(tmp_path):
     assert (ROOT / ".binder" / "requirements.txt").read_text("utf-8") == "-r ../requirements.txt\n"
     told = subprocess.run(
