@@ -6,16 +6,16 @@ import re
 import sys
 
 import pytest
-from browser import Browser, find_chromium
+from browser import NAMES, Browser, find_chromium
 
 from s02_tool_use.lab.publish import handout
 
-if sys.platform == "win32":
-    pytest.skip("the driver ends its programs in the way of POSIX", allow_module_level=True)
-if not find_chromium():
-    if os.environ.get("CI"):
-        raise RuntimeError("a browser is needed: install chromium")
-    pytest.skip("needs chromium", allow_module_level=True)
+if not find_chromium() and os.environ.get("CI"):
+    raise RuntimeError("a browser is needed: install chromium")
+pytestmark = [
+    pytest.mark.skipif(find_chromium() is None, reason=f"no browser: none of {', '.join(NAMES)} is installed"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the driver ends its programs in the way of POSIX"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 import fake_endpoint
 import pytest
 from refresh import nbformat, notebooks, read, runner, said
+from systems import needs_bash
 from waiting import wait_until
 
 from s02_tool_use.__main__ import COMMANDS
@@ -36,6 +37,7 @@ def endpoint():
         process.terminate()
 
 
+@needs_bash
 def test_the_agent_of_00_needs_no_change_for_another_server(endpoint, tmp_path):
     (tmp_path / ".env").write_text(f"BASE_URL={endpoint}\nMODEL_ID=understudy\n")
     before = read(NOTEBOOKS[0])
@@ -142,6 +144,7 @@ def test_a_cell_that_waits_for_a_slow_endpoint_shows_it_and_can_be_stopped(tmp_p
     assert said(notebook)[asked_again.id] == "'At last.'"  # and the line that was there is gone
 
 
+@needs_bash
 @pytest.mark.parametrize("path", numbered("00", "01", "06", "07", "08", "09", "11"), ids=lambda path: path.stem)
 def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path):
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
@@ -156,6 +159,7 @@ def test_a_model_that_calls_no_tool_gets_sentences_and_no_errors(path, tmp_path)
         assert "This reply calls no tool, so a call stands in for its own: bash {" in said(notebook)["s1-call"]
 
 
+@needs_bash
 def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     (tmp_path / ".env").write_text("API_KEY=a-real-key\nMODEL_ID=a-model\n")
     (tmp_path / NOTEBOOKS[0].name).write_bytes(NOTEBOOKS[0].read_bytes())
@@ -165,6 +169,7 @@ def test_a_dotenv_does_not_reach_a_notebook_that_pytest_runs(tmp_path):
     assert done.returncode == 0, done.stdout[-3000:]
 
 
+@needs_bash
 def test_two_notebooks_can_be_open_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("S02_OFFLINE", "1")
     pair = [read(path) for path in NOTEBOOKS[1:3]]
@@ -187,7 +192,7 @@ def test_the_environment_of_the_tests_names_no_endpoint():
 def test_the_inner_loop_collects_neither_a_notebook_nor_what_needs_the_machine(command, everything):
     done = subprocess.run([sys.executable, *command, "--collect-only"], cwd=ROOT, capture_output=True, text=True)
     files = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
-    assert "tests/test_shell.py" in files
+    assert "tests/test_tools.py" in files
     wanted = {f"tests/machine/{path.name}" for path in (ROOT / "tests" / "machine").glob("test_*.py")}
     wanted |= {path.relative_to(ROOT).as_posix() for path in notebooks()}
     found = {file for file in files if file.endswith(".ipynb") or "/machine/" in file}

@@ -6,10 +6,12 @@ import shutil
 
 import pytest
 from refresh import nbformat, read, runner, said
+from systems import needs_bash
 from test_structure import NOTEBOOKS, REWRITTEN, SOLUTIONS
 
 from s02_tool_use.lab import check
 
+pytestmark = needs_bash  # as the pages do
 WITH_EXERCISES = [path for path in NOTEBOOKS if path.stem[:2] in check.NOTEBOOKS]
 
 
