@@ -183,14 +183,16 @@ class _SmallLoop(asyncio.BaseEventLoop):
 
 def _instead_of_the_page(coroutine):
     """Run it while the loop that runs here, if one does, stands still. By hand, since asyncio forbids it."""
-    outer = asyncio._get_running_loop()
+    outer, sleep = asyncio._get_running_loop(), time.sleep
     task = asyncio.current_task() if outer else None
     if task:
         asyncio._leave_task(outer, task)
     asyncio._set_running_loop(None)
+    time.sleep = getattr(sleep, "__wrapped__", sleep)  # Pyodide's lets the page's loop turn, and waits for ever here
     try:
         return _run(coroutine, new_loop=_SmallLoop)
     finally:
+        time.sleep = sleep
         asyncio._set_running_loop(outer)
         if task:
             asyncio._enter_task(outer, task)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import functools
 import itertools
 import json
 import os
@@ -345,6 +346,22 @@ def test_what_can_never_come_in_a_page_is_a_fault_and_does_not_hang(handler, sai
     result = in_a_loop(lambda: call(handler))
     assert result["is_error"] is True
     assert said in result["content"]
+
+
+@pytest.mark.usefixtures("in_a_page")
+def test_the_sleep_of_pyodide_is_not_asked_since_it_waits_for_the_loop_that_stands_still(monkeypatch):
+    @functools.wraps(time.sleep)
+    def sleep(seconds):
+        raise AssertionError("this would hang")
+
+    async def sleeps():
+        time.sleep(0.001)
+        await asyncio.sleep(0.001)
+        return "slept"
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    assert in_a_loop(lambda: content(sleeps)) == "slept"
+    assert time.sleep is sleep, "and it is there again"
 
 
 @pytest.mark.usefixtures("in_a_page")
