@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import browser
+
 FILE = ".progress"  # git ignores it
 TRIED = "?"  # begins the line of a try
 
@@ -34,8 +36,9 @@ kept: dict[str, Any] = {}  # name -> what passed its check, unless something els
 
 
 def where() -> Path | None:
-    """The file, beside the notebook. None under pytest."""
-    if "PYTEST_VERSION" in os.environ:  # set by pytest, and inherited by the kernels that nbval starts
+    """The file, beside the notebook. None under pytest, and where a page has no drive."""
+    # PYTEST_VERSION is set by pytest, and inherited by the kernels that nbval starts.
+    if "PYTEST_VERSION" in os.environ or browser.is_needed():
         return None
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return Path(getattr(shell, "starting_dir", None) or Path.cwd()) / FILE  # a cell may have changed the folder since
@@ -67,6 +70,8 @@ def tried() -> dict[str, Tried]:
     if path is not None:
         with contextlib.suppress(OSError):  # no file yet, or no right to read it: then this session counts
             lines.insert(0, path.read_text(encoding="utf-8", errors="replace"))
+    elif browser.is_needed():
+        lines.insert(0, browser.read())
     return read("\n".join(lines))
 
 
@@ -87,6 +92,8 @@ def record(name: str, passed: bool = True) -> None:
             # In one piece and at the end: two notebooks may do it at once.
             file.write(f"{chr(10) * bool(is_cut)}{line}\n".encode())
             return
+    elif browser.is_needed() and browser.add(line):
+        return
     _here.append(line)
 
 
@@ -97,3 +104,5 @@ def reset() -> None:
     if path is not None:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
+    elif browser.is_needed():
+        browser.remove()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,3 +111,54 @@ def test_under_pytest_nothing_is_read_or_written(monkeypatch, tmp_path):
     record.record("b")
     assert record.done() == ["b"]
     assert (tmp_path / ".progress").read_text() == "a\n"
+
+
+# ---- a browser page without a drive
+
+
+@pytest.fixture
+def database(monkeypatch):
+    """What stands in for the browser's database: the lines of the file. `waits` says whether Python may wait for it."""
+    lines, waits = [], [True]
+
+    def ask(line, gone):
+        lines[:] = [] if gone else [*lines, *([line] if line else [])]
+        return "\n".join(lines)
+
+    ffi = SimpleNamespace(can_run_sync=lambda: waits[0], run_sync=lambda promise: promise)
+    monkeypatch.setitem(sys.modules, "js", SimpleNamespace(indexedDB=True))
+    monkeypatch.setitem(sys.modules, "pyodide.ffi", ffi)
+    monkeypatch.setitem(sys.modules, "pyodide.code", SimpleNamespace(run_js=lambda code: ask))
+    monkeypatch.setattr("s02_tool_use.IN_A_PAGE", True)
+    monkeypatch.setattr(record, "_here", [])
+    return SimpleNamespace(lines=lines, waits=waits)
+
+
+def test_without_a_drive_the_browser_keeps_the_lines_for_the_next_notebook(database):
+    record.record("bash", passed=False)
+    record.record("bash")
+    record.record("dispatch")
+    assert [line.split()[0] for line in database.lines] == ["?bash", "bash", "dispatch"]
+    assert record._here == []
+    assert record.done() == ["bash", "dispatch"]
+    record.reset()
+    assert record.done() == database.lines == []
+
+
+def test_where_python_cannot_wait_for_the_browser_this_kernel_remembers_too(database):
+    database.waits[:] = [False]
+    record.record("bash")
+    assert database.lines == ["bash"]
+    assert record.done() == ["bash"]
+
+
+@pytest.mark.parametrize("lacks", ["a page", "a browser", "js"])
+def test_the_browser_is_asked_nowhere_else(lacks, database, monkeypatch):
+    if lacks == "a page":
+        monkeypatch.setattr("s02_tool_use.IN_A_PAGE", False)
+    monkeypatch.setitem(
+        sys.modules, "js", None if lacks == "js" else SimpleNamespace(**{"indexedDB": 1} if lacks == "a page" else {})
+    )
+    record.record("bash")
+    assert database.lines == []
+    assert record.done() == ["bash"]
