@@ -61,7 +61,8 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except OSError as error:
-        gone = (errno.EINVAL,) if sys.platform == "win32" else (errno.EPIPE, errno.EIO)  # EIO: no terminal any more
+        # EIO: no terminal any more. Windows says EINVAL for a pipe that was closed, or EPIPE too.
+        gone = (errno.EPIPE, errno.EINVAL if sys.platform == "win32" else errno.EIO)
         if error.errno not in gone:  # else nobody reads what we write
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python's own flush at the end must not fail again
