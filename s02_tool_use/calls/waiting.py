@@ -109,15 +109,23 @@ async def _beat():
         await asyncio.sleep(BEAT_SECONDS)
 
 
-def _run(coroutine, ending=lambda: None, new_loop=asyncio.new_event_loop):
-    """asyncio.run, but that Ctrl-C raises at once, whatever the tool does, and that nothing is waited for for ever."""
+def _run(coroutine, ending=None, new_loop=asyncio.new_event_loop):
+    """asyncio.run, but that Ctrl-C raises at once, whatever the tool does, and that nothing is waited for for ever.
+
+    ending: called before it cleans up; after it nobody interrupts.
+    """
     loop = new_loop()
     try:
         return loop.run_until_complete(coroutine)
     except asyncio.CancelledError:  # no Exception, but the tool's own doing
         raise RuntimeError("it was cancelled") from None
     finally:
-        ending()
+        while ending:
+            try:
+                ending()
+                break
+            except KeyboardInterrupt:  # one that was on its way
+                pass
         try:
             if tasks := asyncio.all_tasks(loop):
                 for task in tasks:
@@ -129,11 +137,18 @@ def _run(coroutine, ending=lambda: None, new_loop=asyncio.new_event_loop):
 
 
 def _in_a_thread(coroutine):
-    outcome, ending, ended = [], threading.Event(), threading.Event()
+    outcome, ended = [], threading.Event()
+    ending, interrupting = [], []  # filled: true. An interrupt in the midst of a lock would leave it locked.
+
+    def end():
+        ending.append(True)
+        while interrupting:
+            time.sleep(0.001)
+        time.sleep(0)  # the last one comes here at the latest
 
     def work():
         try:
-            outcome.append((_run(coroutine, ending.set), None))
+            outcome.append((_run(coroutine, end), None))
         except BaseException as error:
             outcome.append((None, error))
         finally:
@@ -150,8 +165,12 @@ def _in_a_thread(coroutine):
                 raise asyncio.CancelledError
     except BaseException:
         for _ in range(int(GRACE_SECONDS / BEAT_SECONDS)):
-            if not ending.is_set():  # what cleans up is not disturbed
-                interrupt(thread)
+            try:
+                interrupting.append(True)
+                if not ending:  # what cleans up is not disturbed
+                    interrupt(thread)
+            finally:
+                interrupting.clear()
             if ended.wait(BEAT_SECONDS):
                 break
         raise
