@@ -37,7 +37,7 @@ CLONE_FS = 0x200  # unshare(2): a current folder of its own for the thread that 
 
 
 SAID_IN_A_PAGE = (
-    "In this page a check cannot stop an answer that never ends: reload the page then; what you wrote is kept."
+    "In this page a check cannot stop an answer that never ends: restart the kernel then; what you wrote is kept."
 )
 
 
