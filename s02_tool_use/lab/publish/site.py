@@ -63,7 +63,7 @@ COURSE = "s02-tool-use"
 # In a page JupyterLite is in the place of JupyterLab and of the widgets' front ends; handouts are not made there.
 NOT_THERE = {"jupyterlab", "jupyterlab-widgets", "nbconvert", "widgetsnbextension"}
 RPDS = "rpds-py"  # made here, of the two that stand in for it
-# What the kernel itself imports is loaded while Python starts.
+# What the kernel itself imports is loaded while Python starts, and with it the course, which the first cell imports.
 KERNEL = ("micropip", "piplite", "pyodide-kernel", "ipykernel", "comm", "ipython", "jedi", "widgetsnbextension")
 APPS = ("lab", "notebooks", "tree", "edit")
 
@@ -113,8 +113,9 @@ def build(
     apart_in = apart_in.absolute()
     what = ["-c", "constraints.txt", "-r", str(NEEDS / "tools.txt")]
     apart.install(apart_in, [NEEDS / "tools.txt"], what, f"Installing JupyterLite into {apart_in}: once, 60 MB ...")
-    say("Collecting the wheels ...")
+    say("Collecting what it is made of ...")
     wheels = wheels_of_the_page(apart_in)
+    archive = pyodide(apart_in) if self_contained else b""
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent, ignore_cleanup_errors=True) as work:
         lite, site = Path(work, "lite"), Path(work, "site")
         reset.hand_out(lite / "files", notebooks)
@@ -129,7 +130,7 @@ def build(
         lite_build(apart_in, lite, site)
         lock(wheels, site / "static" / "wheels")
         if self_contained:
-            unpack(pyodide(apart_in), site / "static" / "pyodide")
+            unpack(archive, site / "static" / "pyodide")
         finish(site, self_contained)
         put(site, folder, Path(work, "old"))
 
@@ -307,8 +308,13 @@ def pyodide(apart_in: Path) -> bytes:
     content = kept.read_bytes() if kept.exists() else b""
     if not is_right(content):
         address = f"{registry()}/pyodide/-/{kept.name}"
-        with urlopen(address, timeout=60) as reply:
-            content = reply.read()
+        try:
+            with urlopen(address, timeout=60) as reply:
+                content = reply.read()
+        except (OSError, ValueError) as error:  # ValueError: the registry is no address
+            raise setup.SetupError(
+                f"Pyodide comes from {address}, which says: {error}. Is the network there?"
+            ) from None
         if not is_right(content):
             raise setup.SetupError(f"What came from {address} is not what npm has published under this name.")
         draft = kept.with_suffix(".new")
@@ -348,7 +354,7 @@ def configuration(self_contained: bool) -> dict[str, Any]:
     kernel = {
         "pyodideUrl": "./static/pyodide/pyodide.mjs" if self_contained else PUBLIC,
         "disablePyPIFallback": True,
-        "loadPyodideOptions": {"lockFileURL": "./static/wheels/pyodide-lock.json", "packages": list(KERNEL)},
+        "loadPyodideOptions": {"lockFileURL": "./static/wheels/pyodide-lock.json", "packages": [*KERNEL, COURSE]},
     }
     data = {
         "appName": "Tool use",

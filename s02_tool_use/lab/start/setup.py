@@ -32,7 +32,8 @@ APT = f"On Debian and Ubuntu: sudo apt install python3.{sys.version_info[1]}-ven
 
 # What uv, pip or the system say when an install fails, and what that means. The first that fits is told.
 CAUSES = {
-    "no space left|not enough space|quota exceeded": "The disk is full: .venv needs 400 MB. Make room and start again.",
+    "no space left|not enough space|disk is full|quota exceeded": "The disk is full: .venv needs 400 MB. Make room and "
+    "start again.",
     "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: copy the course to a "
     "folder of your own and start there.",
     "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot be reached. Connect to "

@@ -198,6 +198,27 @@ def test_other_bytes_under_the_name_of_pyodide_are_refused_and_not_kept(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("registry", ["http://127.0.0.1:9", "no address", "file:///nowhere"])
+def test_a_registry_that_does_not_answer_is_named(registry, tmp_path, monkeypatch):
+    monkeypatch.setenv("npm_config_registry", registry)
+    with pytest.raises(setup.SetupError, match=f"Pyodide comes from {registry}/pyodide/"):
+        site.pyodide(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("sqlite3.OperationalError: database or disk is full", "The disk is full: the site and its tools need 250 MB."),
+        ("[Errno 28] No space left on device", "The disk is full: the site and its tools need 250 MB."),
+        ("connection broken", "Building the site downloads from PyPI and npm, which cannot be reached."),
+        ("something else", ""),
+    ],
+)
+def test_what_goes_wrong_on_many_machines_has_a_sentence(said, told):
+    assert site.known(said).startswith(told)
+    assert bool(site.known(said)) == bool(told)
+
+
 @pytest.mark.parametrize(("self_contained", "address"), [(True, "./static/"), (False, "https://cdn.jsdelivr.net/")])
 def test_pyodide_is_of_the_site_or_of_its_public_address_and_the_wheels_are_of_the_site(self_contained, address):
     kernel = site.configuration(self_contained)["jupyter-config-data"]["litePluginSettings"]
