@@ -1,5 +1,6 @@
 """How pytest runs all tests and notebooks on all cores. What tests share stands in tests/conftest.py."""
 
+import itertools
 import os
 import sys
 
@@ -39,6 +40,14 @@ def pytest_xdist_make_scheduler(config, log):
     which share what they started; the cases of one test stay together too. Groups, as xdist 3.8 has them, pytest 9.2
     no longer sees."""
     return Scheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What a test has measured and does not judge, such as seconds: record_property("told", sentence)."""
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        for name, sentence in getattr(report, "user_properties", ()):
+            if name == "told" and report.when == "call":
+                terminalreporter.write_line(sentence)
 
 
 class Scheduling(LoadScopeScheduling):

@@ -86,6 +86,10 @@ class Lab:
             self.port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
+    def address(self, notebook):
+        """Where a notebook is opened that is given by its path below the folder."""
+        return f"{self.url}/{self.pages}/{notebook}?token={TOKEN}&reset"
+
     def __enter__(self):
         kept = {"PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMP", "PYTHONPATH"}
         env = {name: value for name, value in os.environ.items() if name in kept}
@@ -145,10 +149,13 @@ def end(process, signal_number=signal.SIGTERM):
 
 
 class Browser:
-    """One page in a headless Chromium. `errors` and `warnings` collect what the page's console complains about."""
+    """One page in a headless Chromium. `errors` and `warnings` collect what the page's console complains about.
 
-    def __init__(self, size=SIZE):
-        self.profile, self.size = tempfile.mkdtemp(prefix="chromium-"), size
+    `options` are more of Chromium's own.
+    """
+
+    def __init__(self, size=SIZE, options=()):
+        self.profile, self.size, self.options = tempfile.mkdtemp(prefix="chromium-"), size, options
         self.errors, self.warnings, self._number = [], [], 0
         self.at_a_stop = lambda: None  # called by tab_to wherever Tab came
 
@@ -164,6 +171,7 @@ class Browser:
         command += [
             f"--window-size={self.size[0]},{self.size[1]}",
             "--disable-features=OverlayScrollbar",
+            *self.options,
             "about:blank",
         ]
         self.process = subprocess.Popen(
@@ -204,11 +212,11 @@ class Browser:
 
     def call(self, method, **parameters):
         """One DevTools command; returns its result. Events that come in between are looked through for errors."""
-        self._number += 1
-        self.socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        number = self._number = self._number + 1
+        self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
             message = json.loads(self.socket.recv())
-            if message.get("id") == self._number:
+            if message.get("id") == number:
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
                 return message["result"]
@@ -286,7 +294,7 @@ class Browser:
 
     def open(self, lab, notebook):
         """Open a notebook, given by its path below the server's folder, and wait until its kernel is ready."""
-        self.call("Page.navigate", url=f"{lab.url}/{lab.pages}/{notebook}?token={TOKEN}&reset")
+        self.call("Page.navigate", url=lab.address(notebook))
         self.wait("the notebook to open", _CURRENT + "return panel?.context?.isReady && !!panel.content.activeCell")
         self.run(
             _CURRENT + "await panel.sessionContext.ready; app.shell.activateById(panel.id); app.shell.collapseLeft();"
