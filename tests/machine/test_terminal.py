@@ -62,9 +62,15 @@ class TerminalChat:
         return status, *(stream.buffer.getvalue().decode() for stream in streams[1:])
 
     def start(self, *arguments, env=None, **pipes):
-        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "SYSTEMROOT", "TEMP") if name in os.environ}
         home = str(self.folder.parent)  # where it keeps what was typed
-        ours = {"TERM": "xterm-256color", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1", "HOME": home}
+        ours = {
+            "TERM": "xterm-256color",
+            "NO_COLOR": "1",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "HOME": home,
+            "USERPROFILE": home,
+        }
         command = [sys.executable, "-c", CODE, *arguments]
         return subprocess.Popen(command, cwd=self.folder, env=kept | ours | self.settings | (env or {}), **pipes)
 
