@@ -81,8 +81,7 @@ def _run(program, path, words, work, said):
         raise KeyboardInterrupt
 
     with warnings.catch_warnings():
-        spaces = [object.__getattribute__(one, "__dict__") for one in loaded.values() if isinstance(one, ModuleType)]
-        saved, own = [(space, dict(space)) for space in spaces], False
+        saved, own = [(space, dict(space)) for space in map(_names_of, loaded.values())], False
         try:
             _hear(said)
             _look_new(path, words, work, [folder, *shared])
@@ -224,9 +223,14 @@ def _shared():
     return [place for place in sys.path if os.path.isabs(place) and any(lies_in(place, home) for home in homes)]
 
 
+def _names_of(module):
+    """The names in a module, whatever its __getattr__ does; none in what only says that it is one, as cffi's do."""
+    return object.__getattribute__(module, "__dict__") if issubclass(type(module), ModuleType) else {}
+
+
 def _is_pythons(module, shared):
     """Whether a module comes with Python or was installed beside it; None if it does not say where it is from."""
-    spec = object.__getattribute__(module, "__dict__").get("__spec__") if isinstance(module, ModuleType) else None
+    spec = _names_of(module).get("__spec__")
     try:
         home = next(iter(getattr(spec, "submodule_search_locations", None) or [getattr(spec, "origin", None)]), None)
     except Exception:  # a part of a package without __init__.py, which is gone
@@ -253,12 +257,10 @@ def _hide(folder, shared):
 
 def _empty(modules):
     """As Python does at its end, one name after the other: files that were not closed are written then."""
-    for module in modules:
-        if isinstance(module, ModuleType):
-            space = object.__getattribute__(module, "__dict__")
-            for name in [*space]:
-                if name != "__builtins__":
-                    space[name] = None
+    for space in map(_names_of, modules):
+        for name in [*space]:
+            if name != "__builtins__":
+                space[name] = None
 
 
 def _status(program, path, trust):

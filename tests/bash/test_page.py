@@ -529,3 +529,15 @@ def test_builtins_are_the_same_afterwards_for_who_holds_them(workspace):
     run_bash("python script.py")
     assert builtins.open is own
     assert not hasattr(builtins, "new")
+
+
+def test_what_only_says_that_it_is_a_module_is_left_alone(workspace, monkeypatch):
+    """As cffi puts its libraries into sys.modules."""
+
+    class Library:
+        __slots__ = ()
+        __class__ = type(sys)
+
+    monkeypatch.setitem(sys.modules, "library", Library())
+    write(workspace, script="print(42)")
+    assert run_bash("python script.py") == "42\n[exit status 0]"

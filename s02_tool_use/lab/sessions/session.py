@@ -159,8 +159,9 @@ class Session:
         self.others: Counter[str] = Counter()  # what else was used, and has no price of its own
 
     def join(self, seconds: float = 30) -> None:
-        """Wait until the turn that is going on has ended. Ctrl-C meanwhile stops it."""
-        turn = self._turn
+        """Wait until the turn that is going on has ended, and that was told. Ctrl-C meanwhile stops it."""
+        with self._lock:  # held while an end is told
+            turn = self._turn
         if turn is None:
             return
         if s02_tool_use.IN_A_PAGE and not turn.job.wait(seconds):  # no click comes as long as a cell waits

@@ -296,6 +296,21 @@ def test_stop_in_the_middle_of_an_answer_takes_the_prompt_back(session, seen):
     assert len(talk.messages) == 2
 
 
+def test_who_waits_for_a_turn_goes_on_when_its_end_was_told(scripted, workspace):
+    early, joined = [], threading.Event()
+
+    def watch(kind, data):
+        if kind == "end":
+            threading.Thread(target=lambda: (session.join(PATIENCE), joined.set())).start()
+            early.append(joined.wait(0.2))
+
+    session = Session(*scripted(["Hello."]), watch=watch)
+    session.send("Hello?")
+    session.join(PATIENCE)
+    assert joined.wait(PATIENCE)
+    assert early == [False]
+
+
 def test_stop_when_nothing_runs_does_nothing(session):
     talk = session([])
     talk.stop()
