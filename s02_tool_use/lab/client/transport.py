@@ -3,7 +3,6 @@
 It is the same server, and the same bytes come and go. Left out: every address that is not in this page.
 """
 
-import contextlib
 import http.client
 import io
 import time
@@ -27,12 +26,12 @@ class Transport(httpx2.BaseTransport):
         try:
             answer.begin()
         except BaseException as error:
-            answer.close()  # else Python 3.13 complains when it is collected
+            answer.close()
             if isinstance(error, (http.client.HTTPException, ConnectionError)):
                 raise httpx2.RemoteProtocolError("Server disconnected without sending a response.") from None
             raise
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.getheaders()]
-        return httpx2.Response(answer.status, headers=headers, content=_body(answer))
+        return httpx2.Response(answer.status, headers=headers, stream=_Body(answer))
 
 
 def _arriving(request, server):
@@ -55,18 +54,25 @@ def _as_bytes(request):
     return b"\r\n".join([b"%b %b HTTP/1.1" % (request.method.encode(), request.url.raw_path), *lines, b"", body])
 
 
-def _body(answer):
+class _Body(httpx2.SyncByteStream):
     """What arrives, as it arrives. A body that breaks off fails as it does over a connection."""
-    with contextlib.closing(answer):
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+
+    def __iter__(self):
         try:
-            while piece := answer.read1(65536):
+            while piece := self._answer.read1(65536):
                 yield piece
         except http.client.IncompleteRead:
             pass
         else:
-            if not answer.length:
+            if not self._answer.length:
                 return
-    raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
+        raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
+
+    def close(self):
+        self._answer.close()  # also when nobody reads to the end: Python 3.13 would complain when it is collected
 
 
 class _Connection(io.RawIOBase):

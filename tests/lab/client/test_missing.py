@@ -7,9 +7,12 @@ from types import ModuleType
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from systems import posix_alone
 from traitlets.config import Config
 
 from s02_tool_use.lab.client import missing
+
+posix_alone("errors with the numbers that a page gives them")
 
 POOL = "from concurrent.futures import ThreadPoolExecutor as Pool; list(Pool().map(abs, [1]))"
 COMMAND = "import subprocess; subprocess.run(['ls'])"

@@ -213,7 +213,7 @@ def test_a_bench_runs_a_tool_and_shows_what_it_gave(page, clicks):
 
 def test_the_labs_for_paths_and_histories_work_at_once(clicks):
     async def somebody():
-        paths, histories = PathLab("**/*.txt", "pattern"), HistoryLab()
+        paths, histories = PathLab("../*.txt", "pattern"), HistoryLab()
         assert "ESCAPED" in shown(paths)
         paths.kind.value = "path"
         paths.text.value = "../secret.txt"
