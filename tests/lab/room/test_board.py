@@ -381,8 +381,10 @@ def test_a_board_that_is_silent_holds_up_no_check(learner, capsys):
             assert check.stop_reason(RIGHT)
         assert telling._board._busy  # the first is still waiting, in its thread
         connection, _ = silent.accept()
-        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>")
-        connection.close()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>")
+            while connection.recv(65536):  # closed with something unread it would be reset, and the answer with it
+                pass
         wait_until(lambda: "is not a board" in telling._board.failed)
 
 
