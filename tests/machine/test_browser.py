@@ -183,6 +183,13 @@ A_CALL = {
 }
 
 
+def shows(blocks, drawn):
+    """Whether these are the blocks that are drawn open, as many and in this order."""
+    return len(blocks) == len(drawn) and all(
+        block in " ".join(seen.split()) for block, seen in zip(blocks, drawn, strict=True)
+    )
+
+
 @pytest.mark.parametrize("files", ["closed", "open"])
 def test_a_whole_tool_call_fits_a_projector_without_scrolling(widgets, files):
     cell = f"projector-{files}"
@@ -197,14 +204,12 @@ def test_a_whole_tool_call_fits_a_projector_without_scrolling(widgets, files):
         for step, (title, blocks) in enumerate(A_CALL.items(), 1):
             widgets.press("Enter")
             widgets.wait_for_output(cell, f"step {step} ")
-            count = "return (() => {" + FACE + "})().open.length"
-            wait_for("the blocks", lambda: widgets.in_cell(cell, count) == len(blocks))  # noqa: B023
+            wait_for(blocks, lambda: shows(blocks, widgets.in_cell(cell, FACE)["open"]))  # noqa: B023
             face = widgets.in_cell(cell, FACE)
             assert title in widgets.output(cell).partition(f"step {step} ")[2]
             assert (title, face["missing"]) == (title, [])
             assert (face["buttons"], face["pictures"], face["scrolled"]) == (7, 1, scrolled)
-            for block, seen in zip(blocks, face["open"], strict=True):
-                assert block in " ".join(seen.split())
+            assert shows(blocks, face["open"])
             widgets.screenshot(PICTURES / f"{cell}-{step}.png")
     finally:
         widgets.run("jupyterapp.shell.collapseLeft()")
