@@ -68,14 +68,20 @@ def directly(function):
     return function()
 
 
+# What is returned that is not there yet -> what is sent of it.
+SENT = [
+    (answer, '{"answer": 42}'),
+    (twice, '{"answer": 42}'),
+    (Later, "later"),
+    (pieces, "[0, 1, 2]"),
+]
+
+
 @pytest.mark.parametrize("where", [directly, in_a_loop])
 @pytest.mark.parametrize(
     ("handler", "sent"),
     [
-        (answer, '{"answer": 42}'),
-        (twice, '{"answer": 42}'),
-        (Later, "later"),
-        (pieces, "[0, 1, 2]"),
+        *SENT,
         (lambda: asyncio.sleep(0), "(done, no output)"),
     ],
 )
@@ -297,10 +303,7 @@ async def together():
 @pytest.mark.parametrize(
     ("handler", "sent"),
     [
-        (answer, '{"answer": 42}'),
-        (twice, '{"answer": 42}'),
-        (Later, "later"),
-        (pieces, "[0, 1, 2]"),
+        *SENT,
         (together, '[{"answer": 42}, {"answer": 42}]'),
         (lambda: asyncio.sleep(0.001), "(done, no output)"),
     ],
