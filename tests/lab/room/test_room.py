@@ -1,10 +1,9 @@
 """The one door of what a teacher runs."""
 
-import importlib
-
 import pytest
 
 from s02_tool_use.lab import room
+from s02_tool_use.lab.start import verdict
 
 
 @pytest.mark.parametrize("argv", [[], ["-h"], ["--help"]])
@@ -23,7 +22,7 @@ def test_an_unknown_command_is_told_the_known_ones():
 @pytest.mark.parametrize("name", room.COMMANDS)
 def test_each_command_is_a_module_that_explains_itself(name, capsys):
     with pytest.raises(SystemExit) as ended:
-        importlib.import_module(f"s02_tool_use.lab.room.{name}").main(["--help"])
+        room.main([name, "--help"])
     assert ended.value.code == 0
     assert f"room {name}" in capsys.readouterr().out
 
@@ -32,5 +31,5 @@ def test_ctrl_c_is_one_word(monkeypatch):
     def stop(argv):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("s02_tool_use.lab.room.check"), "main", stop)
+    monkeypatch.setattr(verdict, "main", stop)
     assert room.main(["check"]) == "Stopped."

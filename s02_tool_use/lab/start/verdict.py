@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-from ..start import doctor
+from . import doctor
 
 SYSTEMS = {"L": "Linux", "M": "macOS", "W": "Windows"}
 # The checks of the doctor, and what to do where one finds something wrong. In a code each is a letter: of those that

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from s02_tool_use.lab.room import check
-from s02_tool_use.lab.start import doctor
+from s02_tool_use.lab.start import doctor, verdict
 
 
 def looks(monkeypatch, *found):
@@ -21,26 +20,25 @@ def shown(capsys):
 
 def test_each_check_of_the_doctor_has_its_letter_in_a_code():
     checks = re.search(r"for check in \(([^)]*)\)", inspect.getsource(doctor.looked_at))[1]
-    assert [name.strip() for name in checks.split(",") if name.strip()] == list(check.MEANINGS)
-    assert not set(check.LETTERS) & set(check.SYSTEMS)
+    assert [name.strip() for name in checks.split(",") if name.strip()] == list(verdict.MEANINGS)
+    assert not set(verdict.LETTERS) & set(verdict.SYSTEMS)
 
 
 @pytest.mark.parametrize("pair", ["0O", "0Q", "OQ", "1I", "1L", "IL", "IJ", "2Z", "5S", "8B", "UV", "DO", "DQ", "MN"])
 def test_of_two_letters_that_are_taken_for_each_other_a_code_has_at_most_one(pair):
-    assert sum(letter in check.LETTERS for letter in pair) <= 1
+    assert sum(letter in verdict.LETTERS for letter in pair) <= 1
 
 
 @pytest.mark.parametrize("said", ["", "K", "L", "L12-O", "L9", "L120", "12L", "X12", "STOP", "LL12", "L12 K K?K1"])
 def test_what_is_no_code_is_told_in_a_sentence(said):
-    assert check.explain(said) == f"{said} is not a code of `room check`: ask for it once more, letter by letter."
+    assert verdict.explain(said) == f"{said} is not a code of `room check`: ask for it once more, letter by letter."
 
 
 @pytest.mark.parametrize("said", ["w13-kz", "W13KZ", "stop  W13-KZ", "STOP w 1 3 k z", "W13 - K, Z."])
 def test_a_code_may_be_written_down_in_any_way(said, capsys):
-    assert check.main(said.split()) == 0
-    assert capsys.readouterr().out == (
-        f"STOP: Windows, Python 3.13\nsettings: {check.MEANINGS['settings']}\nnetwork: {check.MEANINGS['network']}\n"
-    )
+    assert verdict.main(said.split()) == 0
+    said = [f"{name}: {verdict.MEANINGS[name]}\n" for name in ("settings", "network")]
+    assert capsys.readouterr().out == "".join(["STOP: Windows, Python 3.13\n", *said])
 
 
 @pytest.mark.parametrize(
@@ -57,9 +55,9 @@ def test_a_machine_that_is_ready_says_so_and_its_code_tells_system_and_python(
     looks(monkeypatch, ("python", doctor.OK, "all"), ("shell", doctor.NOTE, "not confined"))
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "version_info", (3, version, 0))
-    assert check.main([]) == 0
+    assert verdict.main([]) == 0
     assert shown(capsys) == ("READY", code)
-    assert check.main(["READY", code]) == 0
+    assert verdict.main(["READY", code]) == 0
     assert capsys.readouterr().out == told
 
 
@@ -67,26 +65,26 @@ def test_before_the_first_start_it_says_to_start(monkeypatch, capsys):
     looks(
         monkeypatch, ("environment", doctor.NOTE, ""), ("packages", doctor.UNKNOWN, ""), ("kernel", doctor.UNKNOWN, "")
     )
-    assert check.main([]) == 0
+    assert verdict.main([]) == 0
     word, code = shown(capsys)
     assert word == "START"
-    assert check.main([code]) == 0
+    assert verdict.main([code]) == 0
     assert re.search(r"^START: .*\nenvironment: nothing is installed yet", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("name", check.MEANINGS)
+@pytest.mark.parametrize("name", verdict.MEANINGS)
 def test_what_is_wrong_is_named_by_the_code(name, monkeypatch, capsys):
     looks(monkeypatch, (name, doctor.OK, ""), (name, doctor.WRONG, "in a folder of mine"), (name, doctor.NOTE, ""))
-    assert check.main([]) == (name != "environment")
+    assert verdict.main([]) == (name != "environment")
     said = capsys.readouterr().out
     assert "folder of mine" not in said
     assert "doctor" in said or name == "environment"
-    check.main([said.split()[1]])
-    assert f"{name}: {check.MEANINGS[name]}" in capsys.readouterr().out
+    verdict.main([said.split()[1]])
+    assert f"{name}: {verdict.MEANINGS[name]}" in capsys.readouterr().out
 
 
 def test_here_it_looks_for_real(capsys):
-    check.main([])
+    verdict.main([])
     word, code = shown(capsys)
-    assert check.explain(code) == 0
+    assert verdict.explain(code) == 0
     assert capsys.readouterr().out.startswith(f"{word}: ")
