@@ -8,8 +8,7 @@ import pytest
 from copies import BASE as PYTHON
 from copies import copy_course
 
-from s02_tool_use.lab.room import wheels
-from s02_tool_use.lab.start import setup
+from s02_tool_use.lab.start import setup, wheels
 
 NO_NETWORK = ["unshare", "-n"]
 

@@ -11,9 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
-from ..start import setup
+from . import setup
 
 # What the set-up asks for beside the pins: uv or pip installs, setuptools builds the course's own entry.
 TOOLS = ["pip", "uv", "setuptools>=77"]
@@ -57,6 +55,8 @@ def main(argv: Sequence[str]) -> int | str:
 
 def needed(name: str, version: str) -> list[list[str]]:
     """What a first start installs there: exact versions and the set-up's tools; a list for each of PATCHES."""
+    from packaging.requirements import Requirement  # not in the standard library
+
     marks = dict(zip(("os_name", "sys_platform", "platform_system"), PLATFORMS[name][0], strict=True))
     marks |= {"implementation_name": "cpython", "platform_python_implementation": "CPython", "python_version": version}
     pins = [Requirement(line) for line in setup.FILES[1].read_text("utf-8").splitlines()]

@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from s02_tool_use.lab.room import wheels
-from s02_tool_use.lab.start import setup
+from s02_tool_use.lab.start import setup, wheels
 
 
 def names(platform, python):
