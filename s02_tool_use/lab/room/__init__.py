@@ -11,7 +11,7 @@ COMMANDS = {
     "key": "one real key for the room: seats in its place, each with a budget of tokens",
     "board": "who has solved what and who is stuck, as a page in the browser",
 }
-ELSEWHERE = {"wheels": "start.wheels", "check": "start.verdict"}  # the other modules are here
+ELSEWHERE = {"wheels": "start.wheels", "check": "start.verdict"}  # those that are not modules of this folder
 
 
 def main(argv: Sequence[str]) -> int | str | None:
