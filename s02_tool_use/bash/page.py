@@ -69,7 +69,7 @@ def run(command: str, work: str) -> tuple[str, int]:
 
 def _run(program, path, words, work, said):
     """The exit status of the file at `path`. What it says goes to the descriptor `said`."""
-    stops, leaving = [], []
+    stops, leaving, outside = [], [], sys.exc_info()[1]
     folder, shared, modules, loaded = os.path.dirname(os.path.realpath(path)), _shared(), sys.modules, dict(sys.modules)
     base, usual, system = vars(builtins), dict(vars(builtins)), vars(sys)
     # What follows a script needs them as they were. No function of ours: the script may have set a trace.
@@ -90,8 +90,8 @@ def _run(program, path, words, work, said):
             with contextlib.suppress(ValueError):  # another thread, where there are any
                 signal.signal(signal.SIGINT, stop)
             try:
-                status = _status(program, path, trust)
-                _leave(leaving)
+                status = _status(program, path, trust, outside)
+                _leave(leaving, outside)
             except _Gone as gone:
                 status = gone.args[0]
         finally:
@@ -263,7 +263,7 @@ def _empty(modules):
                 space[name] = None
 
 
-def _status(program, path, trust):
+def _status(program, path, trust, outside):
     """Run the file, as Python does: what it says at the end, and the status that it ends with."""
     try:
         with open(path, "rb") as file:
@@ -283,7 +283,7 @@ def _status(program, path, trust):
     except _Gone:
         raise
     except BaseException as error:
-        _show(error)
+        _show(error, outside)
         return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -298,7 +298,7 @@ def _exited(code):
     return 1
 
 
-def _leave(leaving):
+def _leave(leaving, outside):
     """What the script asked atexit for, the last first."""
     while leaving:
         function, arguments, named = leaving.pop()
@@ -309,11 +309,11 @@ def _leave(leaving):
         except BaseException as error:
             with contextlib.suppress(Exception):
                 print(f"Exception ignored in atexit callback {function!r}:", file=sys.stderr)
-                sys.__excepthook__(*_without_us(error))
+                sys.__excepthook__(*_without_us(error, outside))
 
 
-def _show(error):
-    shown, fault = _without_us(error), None
+def _show(error, outside):
+    shown, fault = _without_us(error, outside), None
     with contextlib.suppress(Exception):
         try:
             sys.excepthook(*shown)
@@ -322,13 +322,14 @@ def _show(error):
             fault.__context__ = None
         if fault:
             print("Error in sys.excepthook:", file=sys.stderr)
-            sys.__excepthook__(*_without_us(fault))
+            sys.__excepthook__(*_without_us(fault, outside))
             print("\nOriginal exception was:", file=sys.stderr)
             sys.__excepthook__(*shown)
 
 
-def _without_us(error):
-    """What an excepthook is given: type, error, traceback. No line of this file is in it, nor in what led to it."""
+def _without_us(error, outside):
+    """What an excepthook is given: type, error, traceback. No line of this file is in it, nor in what led to it; and
+    `outside`, an error that was being handled when the script began, led to nothing here."""
     todo, seen = [error], set()
     while todo:
         one = todo.pop()
@@ -342,5 +343,7 @@ def _without_us(error):
         for place, following in zip(places, [*places, None][1:], strict=True):
             place.tb_next = following
         one.__traceback__ = next(iter(places), None)
+        if one.__context__ is outside:
+            one.__context__ = None
         todo += [one.__cause__, one.__context__]
     return type(error), error, error.__traceback__

@@ -309,6 +309,17 @@ def test_modules_packages_and_folders_are_found_as_by_a_new_python(workspace):
     assert run_bash(f"python3 {inside}") == by_a_new_python(workspace, str(inside))
 
 
+def test_what_is_being_handled_outside_led_to_nothing_in_the_script(workspace):
+    write(workspace, script="try: {}[1]\nfinally: 1 / 0", last="import atexit\natexit.register(lambda: [][0])")
+    try:
+        raise LookupError("outside")
+    except LookupError:
+        assert run_bash("python script.py") == by_a_new_python(workspace, "script.py")
+        said = run_bash("python last.py")
+    assert "IndexError" in said
+    assert "outside" not in said
+
+
 def test_a_module_with_the_name_of_one_of_pythons_is_the_one_in_the_folder(workspace):
     write(workspace, json="x = 'mine'", script="import json\nprint(json.x)\nimport decimal\nprint(decimal.__name__)")
     before = sys.modules["json"]
