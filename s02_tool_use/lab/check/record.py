@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import browser
 
@@ -32,6 +32,41 @@ class Tried:
     last: int = 0
 
 
+class Lines(Protocol):
+    """Where the lines are kept from one kernel to the next."""
+
+    def read(self) -> str: ...
+
+    def add(self, line: str) -> bool:
+        """Returns whether `read` will find it."""
+
+    def remove(self) -> object: ...
+
+
+class OnDisk:
+    """Lines in a file. Without a file, or a right to it, there are none, and none is added."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> str:
+        with contextlib.suppress(OSError):
+            return self.path.read_text(encoding="utf-8", errors="replace")
+        return ""
+
+    def add(self, line: str) -> bool:
+        with contextlib.suppress(OSError), self.path.open("a+b", buffering=0) as file:
+            is_cut = file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
+            # In one piece and at the end: two notebooks may do it at once.
+            file.write(f"{chr(10) * bool(is_cut)}{line}\n".encode())
+            return True
+        return False
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
 kept: dict[str, Any] = {}  # name -> what passed its check, unless something else has failed it since
 
 
@@ -42,6 +77,11 @@ def where() -> Path | None:
         return None
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return Path(getattr(shell, "starting_dir", None) or Path.cwd()) / FILE  # a cell may have changed the folder since
+
+
+def _lines() -> Lines | None:
+    path = where()
+    return OnDisk(path) if path else browser if browser.is_needed() else None
 
 
 def read(text: str) -> dict[str, Tried]:
@@ -66,13 +106,8 @@ def read(text: str) -> dict[str, Tried]:
 
 def tried() -> dict[str, Tried]:
     """What is recorded so far, as `read` has it."""
-    path, lines = where(), list(_here)
-    if path is not None:
-        with contextlib.suppress(OSError):  # no file yet, or no right to read it: then this session counts
-            lines.insert(0, path.read_text(encoding="utf-8", errors="replace"))
-    elif browser.is_needed():
-        lines.insert(0, browser.read())
-    return read("\n".join(lines))
+    lines = _lines()
+    return read("\n".join([lines.read() if lines else "", *_here]))
 
 
 def done() -> list[str]:
@@ -85,24 +120,13 @@ def record(name: str, passed: bool = True) -> None:
     if name in done():
         return
     line = name if passed else f"{TRIED}{name} {int(time.time())}"
-    path = where()
-    if path is not None:
-        with contextlib.suppress(OSError), path.open("a+b", buffering=0) as file:
-            is_cut = file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
-            # In one piece and at the end: two notebooks may do it at once.
-            file.write(f"{chr(10) * bool(is_cut)}{line}\n".encode())
-            return
-    elif browser.is_needed() and browser.add(line):
-        return
-    _here.append(line)
+    lines = _lines()
+    if not lines or not lines.add(line):
+        _here.append(line)
 
 
 def reset() -> None:
     """Forget everything."""
     _here.clear()
-    path = where()
-    if path is not None:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-    elif browser.is_needed():
-        browser.remove()
+    if lines := _lines():
+        lines.remove()
