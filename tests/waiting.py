@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-PATIENCE_SECONDS = 60  # a guard against hanging, not a measure
+PATIENCE_SECONDS = 240  # a guard against hanging, not a measure: a busy machine needs a minute to start a Python
 
 
 def wait_until(true):

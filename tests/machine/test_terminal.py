@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anthropic
 import pytest
+from waiting import PATIENCE_SECONDS as PATIENCE
 from waiting import processes, wait_until
 
 from s02_tool_use.lab import terminal
@@ -25,7 +26,6 @@ from s02_tool_use.lab.understudy import Scripted
 ROOT = Path(__file__).resolve().parents[2]
 
 CODE = "import sys; from s02_tool_use.lab.terminal import main; sys.exit(main(sys.argv[1:]))"
-PATIENCE = 60  # seconds for anything: a guard against hanging
 
 
 def bash(command):

@@ -4,6 +4,7 @@ It is no sandbox: the code is the reader's own and runs in the reader's own proc
 """
 
 import contextlib
+import contextvars
 import ctypes
 import functools
 import inspect
@@ -29,6 +30,7 @@ from ..sessions.job import PAUSE_SECONDS, STEP_SECONDS, Job, Stopped, ctrl_c_kep
 
 DEADLINE_SECONDS = 1.5  # for one call; an answer takes milliseconds
 CPU_SECONDS = 0.8  # of which this much may be spent computing; an exercise with a long deadline gives an eighth
+DISK = 10  # times what our own work with files took, an answer gets more: it tells how slow the disk is today
 GRACE_SECONDS = 0.6  # in which a call that is over its deadline has to end; then nobody waits for it any more
 MEMORY_BYTES = 2**30  # by which the process may grow: an endless loop that collects fills a laptop before the deadline
 PREFIX = "check-"  # of the temporary folder, whose path no output may show
@@ -55,6 +57,34 @@ class Outcome:
     printed: str = ""
 
 
+class _Files:
+    """The seconds that our own work with files took, of which some may still go on."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds, self.since = seconds, 0.0
+
+    def so_far(self) -> float:
+        since = self.since  # the thread at work may change it meanwhile
+        return self.seconds + (time.perf_counter() - since if since else 0.0)
+
+
+_files: contextvars.ContextVar[_Files] = contextvars.ContextVar("_files")
+
+
+@contextlib.contextmanager
+def off_the_clock() -> Iterator[None]:
+    """Around our own work with files inside a call: the time is not the answer's, which gets DISK times as much more.
+
+    On a slow laptop, where a virus scanner looks at each file, right code needs seconds for some hundred of them.
+    """
+    files = _files.get(_Files())
+    files.since = time.perf_counter()  # monotonic goes on in steps of 16 ms on Windows
+    try:
+        yield
+    finally:
+        files.seconds, files.since = files.so_far(), 0.0
+
+
 def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: IO[bytes] | None = None) -> Outcome:
     """Call `function(*args)` in a thread of its own and return its Outcome. Raises nothing of what the function raises.
 
@@ -65,14 +95,16 @@ def call(function: Callable, *args, deadline: float = DEADLINE_SECONDS, stdin: I
     """
 
     def work():
+        _files.set(files)
         _go_to(workspace.workdir())
         return function(*args)
 
+    files = _Files(_files.get(_Files()).seconds)  # what the workspace took, and from here on what this call does
     printed, late = io.StringIO(), ""
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         with ctrl_c_kept() as pressed:
             job = Job(work)
-            late = _wait(job, deadline, pressed)
+            late = _wait(job, deadline, pressed, files)
             if pressed():
                 raise Stopped(_end(job, stdin))
         if late:
@@ -92,16 +124,17 @@ def _end(job: Job, stdin: IO[bytes] | None) -> str:
     return "stopped" if job.done else "it could not be stopped, and runs until the kernel is restarted"
 
 
-def _wait(job: Job, seconds: float, pressed: Callable[[], bool]) -> str:
+def _wait(job: Job, seconds: float, pressed: Callable[[], bool], files: _Files) -> str:
     """Wait until the job ends, or Ctrl-C is pressed: "", or why it must be stopped."""
     end, full, start = time.monotonic() + seconds, _memory() + MEMORY_BYTES, time.process_time()
     # Before its first use the SDK has to be imported, which takes a second or two.
     most = min(seconds, max(CPU_SECONDS, seconds / 8)) if "anthropic" in sys.modules else seconds
     while not job.wait(STEP_SECONDS) and not pressed():
         ran, starved = _times(job.thread)
-        if (time.process_time() - start if ran is None else ran) > most:
+        more = min(DISK * files.so_far(), 9 * seconds)
+        if (time.process_time() - start if ran is None else ran) > most + more:
             return f"no answer after {_seconds(most)}"
-        if time.monotonic() > end + min(starved, 9 * seconds):
+        if time.monotonic() > end + more + min(starved, 9 * seconds):
             return f"no answer after {_seconds(seconds)}"
         if _memory() > full:
             return "no answer, and a gigabyte of memory used"
@@ -242,16 +275,17 @@ def temporary_workspace(files: Mapping[str, str] | Iterable[tuple[str, str]] = (
     """
     if s02_tool_use.IN_A_PAGE:
         banner.say("checks in a page", SAID_IN_A_PAGE)
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name, workspace.within(name) as root:
-        for path, text in dict(files).items():
-            target = root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8", newline="\n")
-        before = os.getcwd()
-        try:
-            yield root
-        finally:
-            os.chdir(before)
+    with contextlib.ExitStack() as ends:
+        ends.callback(_files.reset, _files.set(_Files()))
+        with off_the_clock():
+            name = ends.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True))
+            root = ends.enter_context(workspace.within(name))
+            for path, text in dict(files).items():
+                target = root / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, encoding="utf-8", newline="\n")
+        ends.callback(os.chdir, os.getcwd())
+        yield root
 
 
 def _go_to(folder: Path) -> None:

@@ -97,6 +97,30 @@ def test_time_in_which_the_machine_was_busy_with_others_does_not_count_but_not_f
     assert trial.call(loop, deadline=0.02).late
 
 
+def test_our_own_work_with_files_is_not_on_the_clock_and_where_it_takes_long_an_answer_may_too(monkeypatch):
+    def after_our_work(ours, answers):
+        with trial.off_the_clock():
+            time.sleep(ours)
+        time.sleep(answers)
+        return "right"
+
+    monkeypatch.setattr(trial, "_times", lambda thread: (0.0, 0.0))
+    monkeypatch.setattr(trial, "DISK", 1)
+    assert trial.call(after_our_work, 1.0, 0.0, deadline=0.5).value == "right"
+    assert trial.call(after_our_work, 0.0, 1.0, deadline=0.5).late
+    monkeypatch.setattr(trial, "DISK", 1000)
+    assert trial.call(after_our_work, 0.1, 1.0, deadline=0.5).value == "right"
+    assert trial.call(lambda: after_our_work(0.1, 0.0) and loop(), deadline=0.02).late  # not for ever
+
+
+def test_how_long_a_workspace_took_is_time_for_each_call_in_it(monkeypatch):
+    monkeypatch.setattr(trial, "_times", lambda thread: (0.0, 0.0))
+    monkeypatch.setattr(trial, "DISK", 1_000_000)
+    with trial.temporary_workspace({"a.txt": "x"}):
+        assert trial.call(time.sleep, 1.0, deadline=0.5).late == ""
+    assert trial.call(time.sleep, 1.0, deadline=0.5).late  # outside of it nothing of that is left
+
+
 def test_a_call_that_sleeps_for_ever_is_left_behind(monkeypatch):
     monkeypatch.setattr(job, "GRACE_SECONDS", 0.1)
     wake = threading.Event()

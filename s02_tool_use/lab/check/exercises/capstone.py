@@ -12,6 +12,7 @@ from ....calls.tool import schemas_of
 from ....loop import agent_loop
 from ...client.endpoint import connect
 from ..exercise import Such, exercise
+from ..trial import off_the_clock
 from .parts import Raised, at, each, fact, gives, has_number, refusing, row, string_that, user
 from .tables import api_says_of, are_the_packages, calling, holds_one_more, leaves_the_package_alone
 
@@ -40,21 +41,26 @@ def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):
 
     def run(yours, *args):
         folder = workspace.workdir()
-        (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8", newline="\n")
         work = folder / "work"
-        work.mkdir()
         try:
-            for name, content in (SHOP | (extra or {})).items():
-                path = work / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                if callable(content):
-                    content(path)
-                else:
-                    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+            with off_the_clock():
+                build(folder, work)
             with workspace.within(work):
                 return how(yours, *args)
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            with off_the_clock():
+                shutil.rmtree(work, ignore_errors=True)
+
+    def build(folder, work):
+        (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8", newline="\n")
+        work.mkdir()
+        for name, content in (SHOP | (extra or {})).items():
+            path = work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if callable(content):
+                content(path)
+            else:
+                path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     return run
 
@@ -154,7 +160,7 @@ def grep():
     yield finds("a large file is searched to its end, where run_read has stopped at 50,000 bytes", end)(
         ("needle", ["large.txt:6001"]), extra={"large.txt": "nothing here\n" * 6000 + "needle\n"}
     )
-    many = {f"wide/{number:03}.txt": "hay\n" if number % 101 else "needle\n" for number in range(612)}
+    many = {f"wide/{number:03}.txt": "hay\n" if number % 101 else "needle\n" for number in range(506)}
     yield finds("and so is each of many files, where run_glob has stopped at 500 names", end)(
         ("needle", [f"{name}:1" for name, text in many.items() if text == "needle\n"]), extra=many
     )

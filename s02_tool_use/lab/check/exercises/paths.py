@@ -11,6 +11,7 @@ from pathlib import Path
 from ....workspace import within, workdir
 from ...rooms import build_room
 from ..exercise import Named, Such, exercise
+from ..trial import off_the_clock
 from .parts import A_REFUSAL, Raised, gives, quiz, refusing, row, rows_of
 
 OUT_AND_BACK = (1, "What counts is where a path leads in the end")
@@ -64,21 +65,26 @@ def _in_the_room(yours, what, root=ROOT):
     folder = workdir()
     base = folder / "base"
     if not base.exists():
-        build_room(base)
-        for name in MORE:
-            (base / "work" / name).parent.mkdir(exist_ok=True)
-            (base / "work" / name).write_text("tea\n", encoding="utf-8", newline="\n")
-        if LINKS:
-            # Not inside base: a second way back into the workspace would give ** 2 ** 40 ways to go.
-            (folder / "alias").symlink_to("base/work")
-            (base / "work/todo").symlink_to("sub/keemun.txt")
-            (folder / "links").mkdir()
-            for number in range(TOO_MANY):  # l0 is a file, l1 a link to it, l2 a link to that
-                (folder / f"links/l{number + 1}").symlink_to(f"l{number}")
-            (folder / "links/l0").write_text("tea\n", encoding="utf-8", newline="\n")
+        with off_the_clock():
+            _build(folder, base)
     said = str(folder / what.folder) if isinstance(what, Named) else what
     with within(folder / root.folder):
         return yours(folder / root.folder, said) if _takes_the_root(yours) else yours(said)
+
+
+def _build(folder, base):
+    build_room(base)
+    for name in MORE:
+        (base / "work" / name).parent.mkdir(exist_ok=True)
+        (base / "work" / name).write_text("tea\n", encoding="utf-8", newline="\n")
+    if LINKS:
+        # Not inside base: a second way back into the workspace would give ** 2 ** 40 ways to go.
+        (folder / "alias").symlink_to("base/work")
+        (base / "work/todo").symlink_to("sub/keemun.txt")
+        (folder / "links").mkdir()
+        for number in range(TOO_MANY):  # l0 is a file, l1 a link to it, l2 a link to that
+            (folder / f"links/l{number + 1}").symlink_to(f"l{number}")
+        (folder / "links/l0").write_text("tea\n", encoding="utf-8", newline="\n")
 
 
 def _takes_the_root(function):
