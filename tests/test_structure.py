@@ -66,7 +66,7 @@ ROOMS = {
     "lab/screen": {"calls", "lab/show"},
     "lab/terminal": {"calls", "workspace"} | {"lab/client", "lab/rooms", "lab/screen", "lab/sessions", "lab/show"},
     "lab/start": {"bash", "calls", "lab/client"},
-    "lab/room": {"bash", "calls", "files"} | {"lab/api", "lab/check", "lab/client", "lab/start"},
+    "lab/room": {"bash", "calls", "workspace"} | {"lab/api", "lab/check", "lab/client", "lab/start"},
     "lab/publish": {"lab/check", "lab/show", "lab/start"},
     "__main__": {"lab/start"},
 }

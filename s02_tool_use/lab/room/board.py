@@ -1,21 +1,23 @@
 """The teacher's board: who has solved what, and who is stuck, as one page that refreshes itself.
 
 It reads the progress files in a folder of homes (--homes, as `room hub` makes one), and takes what learners send who
-ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. Left out: who a learner really is.
+ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. board.html asks for the rows and draws them.
+Left out: who a learner really is.
 """
 
+import base64
 import contextlib
+import dataclasses
+import hashlib
 import hmac
-import html
 import os
-import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from ...files.opening import NOFOLLOW
+from ...calls.results import ToolError
+from ...workspace import opened, within
 from ..api.server import ApiError, Response, in_one_piece
 from ..check import COUNTED
 from ..check.record import FILE, Tried, read
@@ -28,28 +30,32 @@ MOST_LEARNERS, LONGEST_NAME, MOST_TRIES = 200, 40, 999
 MOST_OF_A_FILE = 200_000  # bytes
 NAMES = [name for names in COUNTED.values() for name in names]
 PAGE = (Path(__file__).parent / "board.html").read_text(encoding="utf-8")
-PAGE = PAGE.replace("STUCK_TRIES", str(STUCK_TRIES)).replace("STUCK_MINUTES", str(STUCK_SECONDS // 60))
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
-HEADERS = {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": f"{POLICY}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
-}
 
 
-class Row(NamedTuple):
+def _own(tag: str) -> str:
+    """The page's own style or script, as a policy names it."""
+    text = PAGE.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+POLICY = f"default-src 'none'; style-src {_own('style')}; script-src {_own('script')}; connect-src 'self'; "
+POLICY += "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store", "referrer-policy": "no-referrer"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
     """What is known of one learner. The exercise that they worked on last is the last one."""
 
     name: str
     heard: float  # when the last thing was heard
-    exercises: Mapping[str, Tried]
+    exercises: dict[str, Tried]
 
-    def stuck(self, now: float) -> str:
-        """The exercise at which this learner is stuck, or ""."""
-        name, one = next(reversed([*self.exercises.items()]), ("", Tried(done=True)))
+    def stuck(self, now: float) -> tuple[str, float]:
+        """The exercise at which this learner is stuck, and for how many seconds. Else ("", 0)."""
+        name, one = next(reversed(self.exercises.items()), ("", Tried(done=True)))
         is_stuck = not one.done and one.tries >= STUCK_TRIES and now - one.first >= STUCK_SECONDS
-        return name if is_stuck and now - one.last <= AWAY_SECONDS else ""
+        return (name, now - one.first) if is_stuck and now - one.last <= AWAY_SECONDS else ("", 0)
 
 
 class Handler(door.Handler):
@@ -66,10 +72,11 @@ class Handler(door.Handler):
         if self.command not in ("GET", "HEAD"):
             raise ApiError(405, "Method Not Allowed")
         token = parse_qs(query).get("token", [""])[0]
-        if path != "/" or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+        if path not in ("/", "/rows") or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise ApiError(403, "The board is opened by the address that was printed where it was started.")
-        data = PAGE.replace("<main></main>", self.server.drawn()).encode()
-        return Response(200, {**HEADERS, "content-length": len(data)}, [data])
+        if path == "/rows":
+            return in_one_piece(200, self.server.told(), HEADERS)
+        return Response(200, HEADERS | {"content-type": "text/html; charset=utf-8"}, [PAGE.encode()])
 
 
 class Board(door.server.Server):
@@ -101,99 +108,27 @@ class Board(door.server.Server):
         self.posted[name] = Row(name, now, ours)
         return f"The board knows {name}: {sum(one.done for one in ours.values())} solved."
 
-    def rows(self, now: float) -> list[Row]:
-        """All learners: who is stuck first, the longest at the top, then by name."""
-
-        def place(row):
-            stuck = row.stuck(now)
-            return not stuck, row.exercises[stuck].first if stuck else 0, row.name.casefold()
-
-        return sorted([*self.posted.copy().values(), *_at_home(self.homes)], key=place)
-
-    def drawn(self) -> str:
-        """The part of the page that changes."""
-        now = time.time()
-        rows = self.rows(now)
-        seen = {name for row in rows for name in row.exercises}
-        books = {book: names for book, names in COUNTED.items() if seen & set(names)}
-        stuck = [
-            f"<li><b>{_escaped(row.name)}</b> at {name}: {row.exercises[name].tries} tries, "
-            f"{_minutes(now - row.exercises[name].first)}</li>"
-            for row in rows
-            if (name := row.stuck(now))
-        ]
-        said = f"<h2>Stuck: {len(stuck)}</h2><ul>{''.join(stuck)}</ul>" if stuck else "<h2>Nobody is stuck</h2>"
-        heads = "".join(f'<th scope="colgroup" colspan="{len(names)}">{book}</th>' for book, names in books.items())
-        columns = [(name, number == 0) for names in books.values() for number, name in enumerate(names)]
-        names = "".join(f'<th scope="col" class="{"new" * new}"><span>{name}</span></th>' for name, new in columns)
-        lines = "".join(
-            f'<tr><th scope="row">{_escaped(row.name)}</th>{"".join(_cell(row, *column, now) for column in columns)}'
-            f"<td>{sum(one.done for one in row.exercises.values())} of {len(NAMES)}</td>"
-            f"<td>{_minutes(now - row.heard)} ago</td></tr>"
-            for row in rows
-        )
-        who = f"{len(rows)} learner{'s' * (len(rows) != 1)}"
-        table = (
-            f'<div class="wide" tabindex="0" role="region" aria-label="Learners and exercises"><table>'
-            f'<thead><tr><th rowspan="2" scope="col">{who}</th>{heads}<th rowspan="2" scope="col">solved'
-            f'</th><th rowspan="2" scope="col">last check</th></tr><tr>{names}</tr></thead>'
-            f"<tbody>{lines}</tbody></table></div>"
-        )
-        clock = time.strftime("%H:%M:%S", time.localtime(now))
-        empty = "<p>Nobody has solved or tried an exercise yet.</p>"
-        line = html.escape(self.line)
-        last = f"<p>As of <time>{clock}</time>. Who wants to be on it runs <code>{line}</code></p>"
-        return f"<main>{said}{table if rows else empty}{last}</main>"
+    def told(self) -> dict:
+        """What the page draws. Who is stuck comes first, the longest at the top, then all by name."""
+        now, rows = time.time(), [*self.posted.copy().values(), *_at_home(self.homes)]
+        rows.sort(key=lambda row: (-row.stuck(now)[1], row.name.casefold()))
+        drawn = [{**dataclasses.asdict(row), "stuck": row.stuck(now)} for row in rows]
+        return {"now": now, "line": self.line, "books": [*COUNTED.items()], "rows": drawn}
 
 
-def _at_home(homes: Path | None) -> Iterator[Row]:
-    """A row for each folder in `homes` that holds a progress file."""
-    for home in sorted(homes.glob("*")) if homes else ():
-        with contextlib.suppress(OSError), open(home / "notebooks" / FILE, "rb", opener=_opened) as file:
-            about = os.fstat(file.fileno())
-            if stat.S_ISREG(about.st_mode):
-                lines = file.read(MOST_OF_A_FILE).decode("utf-8", "replace")
-                found = {name: one for name, one in read(lines).items() if name in NAMES}
-                yield Row(printable(home.name)[:LONGEST_NAME], about.st_mtime, found)
-
-
-def _opened(path: str, flags: int) -> int:
-    """Its owner may have made it anything: a link, a pipe."""
-    return os.open(path, flags | NOFOLLOW)
+def _at_home(homes: Path | None) -> list[Row]:
+    """A row for each folder in `homes` with a progress file. Its owner may have made it anything: a link, a pipe."""
+    rows = []
+    for home in homes.glob("*") if homes else ():
+        with contextlib.suppress(ToolError), within(home), opened(f"notebooks/{FILE}") as file:
+            tried = read(file.read(MOST_OF_A_FILE).decode("utf-8", "replace"))
+            known = {name: one for name, one in tried.items() if name in NAMES}
+            rows.append(Row(printable(home.name)[:LONGEST_NAME], os.fstat(file.fileno()).st_mtime, known))
+    return rows
 
 
 def _number(value: object, most: int) -> int:
     return min(max(value, 0), most) if type(value) is int else 0
-
-
-def _cell(row: Row, name: str, new: bool, now: float) -> str:
-    one = row.exercises.get(name)
-    kind, sign, said = "none", "", "not tried"
-    if one and one.done:
-        kind, sign, said = "done", "✓", "solved" + (f", tried {_times(one.tries)} before" if one.tries else "")
-    elif one and one.tries:
-        is_stuck = row.stuck(now) == name
-        kind, sign = ("stuck", "!") if is_stuck else ("tried", "")
-        said = f"{'stuck, ' * is_stuck}tried {_times(one.tries)}"
-    shown = f"{sign} {one.tries if one and one.tries else ''}".strip()
-    title = f' title="{said}"' if sign or shown else ""
-    return (
-        f'<td class="{kind}{" new" * new}"{title}><span aria-hidden="true">{shown}</span>'
-        f'<span class="said">{said}</span></td>'
-    )
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
-
-
-def _minutes(seconds: float) -> str:
-    minutes = max(int(seconds // 60), 0)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h"
-
-
-def _escaped(name: str) -> str:
-    return f"<bdi>{html.escape(name)}</bdi>"
 
 
 def main(argv: Sequence[str] | None = None) -> int | str:
