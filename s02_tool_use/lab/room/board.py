@@ -1,8 +1,8 @@
 """The teacher's board: who has solved what, and who is stuck, as one page that refreshes itself.
 
 It reads the progress files in a folder of homes (--homes, as `room hub` makes one), and takes what learners send who
-ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. board.html asks for the rows and draws them.
-Left out: who a learner really is.
+ran `check.share(ADDRESS, "their name")`. Nothing is stored or sent on. Left out: who a learner really is.
+The page is board.html: it asks for the rows and draws them.
 """
 
 import base64
