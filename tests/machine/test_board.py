@@ -93,10 +93,13 @@ def test_a_cell_says_to_a_screen_reader_what_it_shows(page, one, said):
 def test_each_book_that_somebody_began_stands_over_its_exercises(page):
     post(page, "Cleo", {"project": {"done": True}, "bash": {"done": True}})
     assert shown(page, "Cleo")[:2] == ["solved", "solved"]
-    assert page.run("return [...document.querySelectorAll('[scope=colgroup]')].map(e => [e.innerText, e.colSpan])") == [
-        [book, len(board.COUNTED[book])] for book in ("01", "10")
-    ]
-    names = page.run("return [...document.querySelectorAll('thead tr + tr th')].map(e => e.textContent)")
+    books, names = page.run("""
+        await refresh()
+        const all = selector => [...document.querySelectorAll(selector)]
+        const books = all("[scope=colgroup]").map(head => [head.innerText, head.colSpan])
+        return [books, all("tr + tr > th[scope=col]").map(head => head.innerText)]
+    """)
+    assert books == [[book, len(board.COUNTED[book])] for book in ("01", "10")]
     assert names == [*board.COUNTED["01"], *board.COUNTED["10"]]
 
 
