@@ -11,13 +11,12 @@ import threading
 import time
 
 import pytest
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use import run_tool, use_workdir, within, workdir
 from s02_tool_use.calls import waiting
 from s02_tool_use.calls.waiting import MOST_ITEMS
 from s02_tool_use.lab.sessions.job import Job
-
-PATIENCE = 60  # seconds: a guard against hanging
 
 
 def call(handler):

@@ -6,13 +6,13 @@ import io
 import json
 
 import pytest
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use.bash.program import which_bash
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, check, connect, show, terminal
 from s02_tool_use.lab.client import faults
 from s02_tool_use.lab.widgets.panel import Panel
 
-PATIENCE = 20  # seconds: a guard against hanging
 BAD = "exe.png\u202egnp.exe;\u200b \u2066rm\ufeff"
 RAW = set("\u202e\u200b\u2066\ufeff")
 CALL = {"type": "tool_use", "name": "bash", "input": {"command": f"echo '{BAD}'"}}

@@ -22,6 +22,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 from copies import BASE as PYTHON
 from copies import copy_course
+from waiting import PATIENCE_SECONDS
 from websocket import create_connection
 
 from s02_tool_use.lab.start import setup
@@ -142,7 +143,7 @@ class Lab:
         header = {"msg_id": "cell", "msg_type": "execute_request", "session": "page", "version": "5.3"}
         message = {"header": header, "parent_header": {}, "metadata": {}, "channel": "shell"}
         printed = ""
-        with closing(create_connection(channels, timeout=60)) as page:
+        with closing(create_connection(channels, timeout=PATIENCE_SECONDS)) as page:
             page.send(json.dumps(message | {"content": {"code": code, "silent": False}}))
             done = False
             while not done:
@@ -156,7 +157,7 @@ class Lab:
     def interrupt(self):
         """Ctrl-C, once. Returns the exit status."""
         os.killpg(self.process.pid, signal.SIGINT)
-        self.output += self.process.communicate(timeout=60)[0]
+        self.output += self.process.communicate(timeout=PATIENCE_SECONDS)[0]
         return self.process.returncode
 
 
@@ -269,7 +270,7 @@ def test_an_install_that_was_interrupted_is_taken_up_again(course, outside, tmp_
         assert process.poll() is None
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert sentences(said) == "Stopped. The next start goes on from here.\n"
     assert process.returncode == 1
 

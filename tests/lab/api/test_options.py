@@ -6,6 +6,7 @@ import json
 import jsonschema
 import pytest
 from talk import tool
+from waiting import PATIENCE_SECONDS
 
 from s02_tool_use import TOOLS
 from s02_tool_use.lab.api.server import Server
@@ -20,7 +21,7 @@ BETAS = {"output_format": "structured-outputs-2025-11-13", "compaction": "compac
 def ask():
     """ask(request) is the message that the offline API answers to it."""
     with Server(Understudy()) as server:
-        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
 
         def post(request):
             sent = json.dumps(request)

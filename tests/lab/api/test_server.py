@@ -19,6 +19,7 @@ import anthropic
 import httpx2
 import pytest
 from systems import over_sockets
+from waiting import PATIENCE_SECONDS
 
 from s02_tool_use.__main__ import COMMANDS
 from s02_tool_use.lab.api import STRICT
@@ -65,7 +66,7 @@ def ask(server, method="POST", path="/v1/messages", body=ASKED, headers=HEADERS)
             response = client.request(method, f"{server.url}{path}", content=data, headers=headers)
         status, text = response.status_code, response.text
     else:
-        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+        connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
         connection.request(method, path, data, headers)
         response = connection.getresponse()
         status, text = response.status, response.read().decode()
@@ -346,7 +347,9 @@ def test_a_body_over_32_mb_is_413(server):
 
 @over_sockets
 def test_a_body_that_only_claims_to_be_large_is_refused_without_waiting_for_it(server):
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
+    with socket.create_connection(
+        ("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=PATIENCE_SECONDS
+    ) as client:
         client.sendall(b"POST /v1/messages HTTP/1.1\r\nx-api-key: k\r\ncontent-length: 99999999999\r\n\r\n")
         client.shutdown(socket.SHUT_WR)
         assert client.makefile("rb").readline().startswith(b"HTTP/1.1 413")
@@ -367,7 +370,7 @@ def test_a_chunked_body_over_32_mb_is_413(server):
 
 
 def ask_chunked(server, pieces):
-    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
     connection.request("POST", "/v1/messages", iter(pieces), HEADERS, encode_chunked=True)
     response = connection.getresponse()
     answer = response.status, response.read()
@@ -393,7 +396,9 @@ def ask_chunked(server, pieces):
          "too many headers", "one long line"],
 )  # fmt: skip
 def test_broken_http_is_answered_or_dropped_and_the_server_lives_on(server, raw, capfd):
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
+    with socket.create_connection(
+        ("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=PATIENCE_SECONDS
+    ) as client:
         client.sendall(raw)
         client.shutdown(socket.SHUT_WR)
         answer = client.makefile("rb").read()
@@ -416,7 +421,9 @@ def test_a_length_that_is_no_number_is_named(server):
 def test_http_1_0_gets_its_stream_without_chunks(server):
     body = json.dumps(ASKED | {"stream": True}).encode()
     head = b"POST /v1/messages HTTP/1.0\r\nx-api-key: k\r\nanthropic-version: 2026-10-21\r\ncontent-length: %d\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
+    with socket.create_connection(
+        ("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=PATIENCE_SECONDS
+    ) as client:
         client.sendall(head % len(body) + body)
         answer = client.makefile("rb").read()
     assert b"chunked" not in answer
@@ -426,7 +433,9 @@ def test_http_1_0_gets_its_stream_without_chunks(server):
 @over_sockets
 def test_a_client_that_hangs_up_in_mid_stream_harms_nobody(capfd):
     with scripted({"content": "word " * 2000, "slow": 0.01}, "still here") as server:
-        with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=60) as client:
+        with socket.create_connection(
+            ("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=PATIENCE_SECONDS
+        ) as client:
             body = json.dumps(ASKED | {"stream": True, "max_tokens": 9999}).encode()
             head = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items()).encode()
             client.sendall(b"POST /v1/messages HTTP/1.1\r\n%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
@@ -447,7 +456,7 @@ def test_two_hundred_requests_at_once_are_all_answered(server):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_SECONDS)
     assert len(answers) == 200
     for number, (status, _, body) in answers:
         assert status == 200
@@ -518,7 +527,7 @@ def test_an_error_in_mid_stream_raises_with_status_200(sdk):
 
 def test_a_slow_stream_arrives_bit_by_bit(sdk, monkeypatch):
     arrived, waited = threading.Event(), []
-    monkeypatch.setattr(time, "sleep", lambda seconds: waited.append(arrived.wait(60)))
+    monkeypatch.setattr(time, "sleep", lambda seconds: waited.append(arrived.wait(PATIENCE_SECONDS)))
     with scripted({"content": "word " * 20, "slow": 1}) as server, sdk(server).messages.stream(**ASKED) as stream:
         for _ in stream:
             arrived.set()  # until the first event has arrived the server sends no other
@@ -557,7 +566,7 @@ def test_a_closed_server_leaves_nothing_behind(sdk):
     with pytest.raises(anthropic.APIConnectionError):
         client.messages.create(**ASKED)
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=60)
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
     server.close()  # twice is fine
     deadline = time.monotonic() + 60
     while threading.active_count() > before and time.monotonic() < deadline:
@@ -600,7 +609,7 @@ def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
             process.terminate()
         else:
             process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert "Traceback" not in errors
     finally:
         process.kill()
@@ -611,7 +620,7 @@ def test_as_a_program_it_prints_its_url_first_and_ends_with_ctrl_c(sdk):
 def test_a_port_that_is_taken_is_said_in_one_sentence(server):
     port = server.url.rpartition(":")[2]
     command = [sys.executable, *COMMANDS["serve"], "--port", port]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 1
     assert done.stderr.startswith(f"Cannot listen on port {port}: ")
     assert "Traceback" not in done.stderr

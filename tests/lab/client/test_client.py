@@ -10,6 +10,7 @@ import weakref
 import anthropic
 import pytest
 from systems import over_both
+from waiting import PATIENCE_SECONDS
 from wire_log import exchanges
 
 from s02_tool_use.lab.api.server import Server
@@ -146,7 +147,7 @@ def test_a_stopped_server_is_replaced():
 
 def test_importing_the_module_does_not_import_the_sdk():
     code = "import sys, s02_tool_use.lab.client; sys.exit('anthropic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE_SECONDS).returncode == 0
 
 
 # Live

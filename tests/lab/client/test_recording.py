@@ -15,6 +15,7 @@ import pytest
 from fake_endpoint import endpoint
 from ordinary_user import as_ordinary_user
 from systems import over_both
+from waiting import PATIENCE_SECONDS
 
 from s02_tool_use import agent_loop
 from s02_tool_use.__main__ import COMMANDS
@@ -310,7 +311,7 @@ def test_half_a_line_is_taken_back_when_the_disk_is_full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         recorder.keep({"run": 1, "n": 1, "text": "x" * 500})
         """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.stderr.startswith("<run.jsonl>:1: RecordingWarning: From here on the recording has gaps")
     assert len(lines()) == 1
 

@@ -7,13 +7,13 @@ import sys
 import threading
 
 import pytest
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab.sessions import job as jobs
 from s02_tool_use.lab.sessions.job import Job, Stopped, ctrl_c_kept, drained
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
-PATIENCE = 30  # seconds, in which a slow machine does what takes no time
 
 
 @pytest.fixture(autouse=True)

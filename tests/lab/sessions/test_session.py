@@ -9,6 +9,7 @@ import time
 
 import pytest
 from systems import WAITS
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use import use_workdir, workdir
 from s02_tool_use.lab import check
@@ -18,8 +19,6 @@ from s02_tool_use.lab.sessions import job
 from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.sessions.session import FAILED, STOPPED, Session
 from s02_tool_use.lab.widgets.escapes import EscapeRoom
-
-PATIENCE = 60  # seconds: a guard against hanging
 
 
 def call(name, **arguments):

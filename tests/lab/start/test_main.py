@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_SECONDS
 
 from s02_tool_use import __main__ as command
 from s02_tool_use.lab.start import setup
@@ -163,7 +164,7 @@ def test_where_a_process_cannot_be_replaced_ctrl_c_is_left_to_the_child():
     assert process.stdout.readline() == "up\n"
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 5
 
 

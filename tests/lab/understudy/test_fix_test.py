@@ -6,6 +6,7 @@ import sys
 import pytest
 from systems import needs_bash
 from talk import BASH, FILES, Talk
+from waiting import PATIENCE_SECONDS
 
 from s02_tool_use import TOOL_HANDLERS, TOOLS, run_bash
 from s02_tool_use.lab.understudy.fix_test import failures_in
@@ -13,7 +14,9 @@ from s02_tool_use.loop import MAX_TURNS
 
 
 def run_test(folder, name="test_orders.py"):
-    return subprocess.run([sys.executable, "-B", name], cwd=folder, capture_output=True, timeout=60).returncode
+    return subprocess.run(
+        [sys.executable, "-B", name], cwd=folder, capture_output=True, timeout=PATIENCE_SECONDS
+    ).returncode
 
 
 def test_the_bug_of_the_sample_is_fixed_by_rule_and_evidence(sample):

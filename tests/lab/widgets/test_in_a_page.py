@@ -6,6 +6,7 @@ import time
 
 import ipywidgets
 import pytest
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench
 from s02_tool_use.lab.api.rules import validate
@@ -14,7 +15,6 @@ from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.widgets import panel as panels
 from s02_tool_use.lab.widgets import stepper as steppers
 
-PATIENCE = 30  # seconds: a guard against hanging
 LOOKS = [{"type": "tool_use", "name": "glob", "input": {"pattern": "*"}}]
 
 

@@ -12,6 +12,7 @@ import time
 import ipywidgets
 import pytest
 from systems import WAITS
+from waiting import PATIENCE_SECONDS as PATIENCE
 
 from s02_tool_use.lab import Chat, HistoryLab, PathLab, Stepper, ToolBench, connect, widgets
 from s02_tool_use.lab.api.rules import validate
@@ -21,8 +22,6 @@ from s02_tool_use.lab.sessions.job import Stopped
 from s02_tool_use.lab.understudy import Scripted
 from s02_tool_use.lab.widgets import escapes
 from s02_tool_use.lab.widgets import panel as panels
-
-PATIENCE = 60  # seconds: a guard against hanging
 
 
 def call(name, **arguments):
