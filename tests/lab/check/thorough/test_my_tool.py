@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -29,7 +30,7 @@ from pydantic import BaseModel, Field
 from s02_tool_use import TOOL_HANDLERS, TOOLS, ToolError, run_glob, run_read, workdir
 from s02_tool_use.lab import check
 from s02_tool_use.lab.check import inputs, reading
-from s02_tool_use.lab.check.exercise import NOT_TRIED, NOT_YET, WRONG
+from s02_tool_use.lab.check.exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG
 from s02_tool_use.lab.check.lint import LINES
 from s02_tool_use.lab.sessions.job import Stopped
 
@@ -777,6 +778,21 @@ def test_nothing_is_printed(capfd):
 
 
 # ---- time
+
+
+def test_a_tool_has_more_time_where_the_disk_is_slow(monkeypatch):
+    def count_lines(path: str) -> str:
+        """Count the lines of a file."""
+        time.sleep(0.4)  # as long as the slow disk takes
+        return "3"
+
+    def slow(path, data, write=Path.write_bytes):
+        time.sleep(0.1)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", slow)
+    lines = {line.sentence: line.verdict for line in check.my_tool(count_lines, deadline=0.2).lines}
+    assert next(verdict for sentence, verdict in lines.items() if "ends in time" in sentence) == RIGHT
 
 
 def test_after_a_call_without_end_nothing_more_is_called():
