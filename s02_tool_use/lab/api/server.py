@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import s02_tool_use
 
+from ...calls.secrets import cut
 from . import wire
 from .rules import FIRST_PARTY, Profile, validate
 
@@ -99,7 +100,8 @@ class Handler(BaseHTTPRequestHandler):
         """Read the request, judge it, answer it. Whatever goes wrong on the way becomes an error body."""
         self._begin()
         try:
-            self._send(self._answer())
+            with contextlib.ExitStack() as self.ends:  # what an answer needs until it has left, or cannot leave
+                self._send(self._answer())
         except ApiError as no:
             self._refuse(no)
         except OSError:  # the client hung up, or said nothing for SILENCE_SECONDS
@@ -270,7 +272,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, no):
         once = 400 <= no.status < 500 and no.status not in (409, 429)
-        body = wire.error_body(no.status, no.message, self._id(), no.error_type, no.details)
+        body = wire.error_body(no.status, cut(no.message), self._id(), no.error_type, no.details)
         self._send(in_one_piece(no.status, body, ({"x-should-retry": "false"} if once else {}) | no.headers))
 
     def send_error(self, code, message=None, explain=None):

@@ -327,7 +327,8 @@ def _opened(block, text):
 
 def sse(name: str, data: dict) -> bytes:
     """One server-sent event as bytes. A client finds its end by the empty line."""
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    # A lone surrogate, which UTF-8 has not, stands in JSON as backslashreplace writes it.
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode(errors="backslashreplace")
 
 
 # Thinking blocks are signed, so that one that was edited or moved can be refused. No key here is secret.

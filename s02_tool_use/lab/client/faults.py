@@ -69,7 +69,7 @@ def explain(error: BaseException, client: Any = None) -> str:
     if strange or kind == NO_MESSAGE:
         return f"The endpoint{at} does not answer in the form of the Messages API ({said}). Check {names_of['url']}."
     if status == 200:  # the error came in the middle of a stream
-        return f"The answer broke off: {said}. {wait}"
+        return f"The answer broke off: {said}." + ("" if kind == "billing_error" else f" {wait}")
     if isinstance(status, int):
         return SENTENCES.get(status, OTHER).format(said=said, status=status, wait=wait, **names_of)
     if names & _SILENT:

@@ -8,7 +8,6 @@ MAX_TOKENS. What is no reply of the Messages API becomes an error that says so.
 import contextlib
 import contextvars
 import itertools
-import json
 import sys
 import threading
 import warnings
@@ -17,10 +16,10 @@ from typing import Any
 
 import s02_tool_use
 
-from ..api.wire import stream_events
+from ..api.wire import sse, stream_events
 from .faults import NO_MESSAGE, Stopped, printable
 from .progress import Progress
-from .recording import PIECES, bounded, parsed
+from .recording import PIECES, bounded, events_in, parsed
 from .replay import message_of
 
 OF_A_BODY = ("content-length", "content-encoding", "transfer-encoding")  # headers that fit one body only
@@ -82,9 +81,9 @@ class Live:
 
     def _events(self, response, progress, offered) -> Iterator[dict]:
         """The events of a stream, or of a message that came in one piece all the same; none if it is neither."""
-        told: Iterator[Any] = iter(())
+        told: Iterator[dict] = iter(())
         if "text/event-stream" in response.headers.get("content-type", ""):
-            told = (parsed(line[5:]) for line in response.iter_lines() if line.startswith("data:"))
+            told = events_in(response.iter_text())
         else:
             body = parsed(response.read())
             if isinstance(body, dict) and isinstance(body.get("content"), list):
@@ -184,7 +183,7 @@ def _stream(events, ends):
         def __iter__(self):
             with _stop_in_one_sentence():
                 for event in events:
-                    yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+                    yield sse(event["type"], event)
 
         def close(self):
             ends.close()

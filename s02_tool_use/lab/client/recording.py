@@ -11,7 +11,6 @@ import errno
 import itertools
 import json
 import os
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -190,14 +189,24 @@ def _answer(response, body, whole):
     headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
     answer = {"status": response.status_code, "headers": headers}
     if "text/event-stream" in headers.get("content-type", ""):
-        data = map(parsed, re.findall(r"(?m)^data: ?(.*)$", body))  # what is not of the Messages API is left out
-        answer["events"] = [event for event in data if isinstance(event, dict) and isinstance(event.get("type"), str)]
+        answer["events"] = [*events_in([body])]
         whole = whole or any(event["type"] in LAST_EVENTS for event in answer["events"][-1:])
     elif isinstance(message := parsed(body), dict):
         answer["response"] = message
     else:
         answer["text"] = body
     return answer if whole else {**answer, "whole": False}
+
+
+def events_in(pieces: Iterable[str]) -> Iterator[dict]:
+    """The events of a stream that comes in these pieces. What is not of the Messages API is left out."""
+    rest = ""
+    for piece in itertools.chain(pieces, "\n"):
+        # Not splitlines, nor iter_lines, which is made of it: a string in JSON may hold U+2028, and that ends no line.
+        *lines, rest = (rest + piece).split("\n")
+        for event in (parsed(line[5:]) for line in lines if line.startswith("data:")):
+            if isinstance(event, dict) and isinstance(event.get("type"), str):
+                yield event
 
 
 def parsed(text: str | bytes) -> Any:

@@ -12,6 +12,7 @@ from waiting import PATIENCE_SECONDS, wait_until
 
 from s02_tool_use import agent_loop
 from s02_tool_use.calls.waiting import interrupt
+from s02_tool_use.lab.api import wire
 from s02_tool_use.lab.api.server import Server
 from s02_tool_use.lab.api.wire import stream_events
 from s02_tool_use.lab.client import live as module
@@ -206,6 +207,15 @@ def test_a_reply_in_one_piece_is_the_one_that_the_endpoint_would_have_given(live
 
 
 # Small models
+
+
+@pytest.mark.parametrize("form", [say, say_in_pieces])
+def test_line_ends_of_unicode_within_a_string_end_no_line_of_the_stream(live, form):
+    text = "one\u2028two\u2029three\x85four"
+    told = {**MESSAGE, "content": [{"type": "text", "text": text}]}
+    body = b"".join(wire.sse(name, event) for name, event in stream_events(told))  # as UTF-8, not escaped
+    with endpoint(200, STREAM, body) as url:
+        assert form(*live(url)).content[0].text == text
 
 
 def test_no_reply_is_longer_than_the_setting(live):
