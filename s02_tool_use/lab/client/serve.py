@@ -2,8 +2,10 @@
 
 import argparse
 import contextlib
+import signal
 import sys
 import threading
+from collections.abc import Iterable
 
 from ..api.server import Server
 from ..understudy import Understudy
@@ -20,8 +22,14 @@ def main(argv=None):
         server = Server(Understudy(), port=port, models=given.model)
     except (OSError, OverflowError) as error:
         sys.exit(f"Cannot listen on port {port}: {str(error).rstrip('.')}. Choose another --port, or 0 for a free one.")
-    with server:
-        print(server.url, flush=True)
-        print("No language model answers here, rules do. Ctrl-C ends it.", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            threading.Event().wait()
+    serve(server, [server.url, "No language model answers here, rules do. Ctrl-C ends it."])
+
+
+def serve(server: Server, lines: Iterable[str]) -> None:
+    """Print these lines and serve, until Ctrl-C or until the process is asked to end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        for line in lines:
+            print(line, flush=True)
+        while True:
+            threading.Event().wait(1)  # Windows hears Ctrl-C only between two waits

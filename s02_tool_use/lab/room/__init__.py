@@ -1,7 +1,6 @@
 """What a teacher runs for a room of thirty: `python3 -m s02_tool_use room NAME ...`. Each name is a module's."""
 
 import importlib
-import sys
 from collections.abc import Sequence
 
 COMMANDS = {
@@ -20,14 +19,12 @@ def main(argv: Sequence[str]) -> int | str | None:
     if name in COMMANDS:
         module = importlib.import_module(f"..{ELSEWHERE.get(name, f'room.{name}')}", __name__)
         try:
-            status: int | str | None = module.main(rest)
+            return module.main(rest)
         except KeyboardInterrupt:
             return "Stopped."
-        return status
     lines = [f"python3 -m s02_tool_use room {name:7} {does}" for name, does in COMMANDS.items()]
     page = "\n".join(["What a teacher runs for a room. Each says more with --help.", "", *lines])
     if name not in ("-h", "--help"):
         return f"There is no command 'room {name}'.\n\n{page}"
     print(page)
-    sys.stdout.flush()
     return 0

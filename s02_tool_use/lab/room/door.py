@@ -1,4 +1,4 @@
-"""What the commands that listen have in common: where they listen, who can come, how they end. And words to hand out.
+"""What the commands that listen have in common: where they listen, and who can come. And words to hand out.
 
 The board and the key are served by the code of the offline API.
 """
@@ -7,14 +7,12 @@ import argparse
 import contextlib
 import json
 import secrets
-import signal
 import socket
-import threading
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ..api import server
+from ..client.serve import serve  # noqa: F401  (until Ctrl-C)
 
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without those that look alike on paper
 
@@ -44,8 +42,7 @@ def save(file: Path, data: Any) -> None:
 
 def parser(name: str, doc: str | None, port: int) -> argparse.ArgumentParser:
     """The options of a command that listens; `doc` is what its module says of itself."""
-    does = (doc or "").split("Left")[0]
-    made = argparse.ArgumentParser(prog=f"python3 -m s02_tool_use room {name}", description=does)
+    made = argparse.ArgumentParser(prog=f"python3 -m s02_tool_use room {name}", description=str(doc).split("Left")[0])
     where = "where to listen; without it only this machine can connect, 0.0.0.0 lets in who is in the same network"
     made.add_argument("--ip", default=server.HOST, help=where)
     made.add_argument("--port", type=int, default=port, help=f"the port, {port} unless given; 0 takes a free one")
@@ -55,12 +52,10 @@ def parser(name: str, doc: str | None, port: int) -> argparse.ArgumentParser:
 def address(ip: str, port: int) -> str:
     """The address under which the room finds it: of all addresses of this machine, the one that leads outside."""
     if ip == "0.0.0.0":
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect(("192.0.2.1", 9))  # sends nothing
-                ip = probe.getsockname()[0]
-            except OSError:
-                ip = socket.gethostname()
+        ip = socket.gethostname()
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+            ip = probe.getsockname()[0]
     return f"http://{ip}:{port}"
 
 
@@ -73,13 +68,3 @@ def who_can_come(ip: str) -> str:
 def cannot_listen(given: argparse.Namespace, error: Exception) -> str:
     said = str(getattr(error, "strerror", None) or error).rstrip(".")
     return f"Cannot listen on {given.ip}, port {given.port}: {said}. Choose another --port or --ip."
-
-
-def serve(door: server.Server, lines: Iterable[str]) -> None:
-    """Print these lines and serve, until Ctrl-C or until the process is asked to end."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with door, contextlib.suppress(KeyboardInterrupt):
-        for line in lines:
-            print(line, flush=True)
-        while True:
-            threading.Event().wait(1)  # Windows hears Ctrl-C only between two waits
