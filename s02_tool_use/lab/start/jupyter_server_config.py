@@ -9,7 +9,12 @@ from s02_tool_use.lab.start.setup import ROOT, has_display
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (Jupyter puts it here)
 
-if "JUPYTERHUB_SERVICE_PREFIX" not in os.environ:  # on a hub each learner has a home
+if "JUPYTERHUB_SERVICE_PREFIX" in os.environ:  # on a hub, where each learner has a home
+    # Not a login shell, which on Debian sets another PATH.
+    c.ServerApp.terminado_settings = {"shell_command": ["/bin/bash"]}
+    # A kernel whose page was closed ends after ten minutes: the memory of the room is that of its kernels.
+    c.MappingKernelManager.cull_idle_timeout, c.MappingKernelManager.cull_interval = 600, 60
+else:
     c.ServerApp.root_dir = str(ROOT)  # the notebooks link to the modules beside them
 c.LabApp.default_url = "/lab/tree/notebooks/00_start_here.ipynb"
 c.Application.log_level = 40  # errors only: else the address is lost among 30 lines

@@ -128,8 +128,9 @@ def keep_copy() -> None:
 
 
 def hand_out(folder: Path, own: Path | None = None) -> None:
-    """Copy the notebooks into a new folder, as they were shipped, and what lies beside them; or else those of `own`."""
+    """Make the folder anew, of the notebooks as they were shipped and what lies beside them; or else of `own`."""
     course = ROOT / NOTEBOOKS
+    shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(own or course, folder, ignore=shutil.ignore_patterns(".*"))
     if own:
         return

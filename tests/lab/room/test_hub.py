@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shutil
 import socket
 import sys
 
@@ -72,7 +73,6 @@ def test_nobody_else_on_the_machine_reads_the_hashes(tmp_path):
         (["--users", "0"], "--users 0: from 1 to 99."),
         (["--users", "-3"], "--users -3: from 1 to 99."),
         (["--users", "100"], "--users 100: from 1 to 99."),
-        (["--port", "99999"], "--port 99999: from 0 to 65535."),
         (["--new-password", "seat09"], "There is no seat seat09. There are none yet."),
     ],
 )
@@ -94,7 +94,9 @@ def test_elsewhere_than_on_linux_it_says_what_to_take_instead(system, tmp_path, 
 
 
 @on_linux
-@pytest.mark.parametrize(("ip", "port"), [("127.0.0.1", None), ("203.0.113.7", 8765), ("no where", 8765)])
+@pytest.mark.parametrize(
+    ("ip", "port"), [("127.0.0.1", None), ("127.0.0.1", 99999), ("203.0.113.7", 8765), ("no where", 8765)]
+)
 def test_where_it_cannot_listen_it_says_so_before_it_installs(ip, port, tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "install", None)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -198,7 +200,7 @@ def test_what_is_handed_out_is_as_it_was_shipped_and_not_as_the_teacher_worked_i
     (root / "notebooks" / ".progress").write_text("mine")
     (tmp_path / "hub").mkdir()
     for _ in range(2):
-        hub.gather(tmp_path / "hub")
+        hub.reset.hand_out(tmp_path / "hub" / "notebooks")
         given = tmp_path / "hub" / "notebooks"
         assert (given / page.name).read_bytes() == shipped
         assert (given / "solutions" / "01_hardcoded_bash.ipynb").is_file()
@@ -257,26 +259,71 @@ def test_whatever_stands_in_the_place_of_a_notebook_the_server_starts(course, tm
     (tmp_path / "notebooks" / "00.ipynb").mkdir(parents=True)
     (tmp_path / "notebooks" / "solutions").write_text("a file")
     (tmp_path / "s02_tool_use").write_text("mine")
-    (tmp_path / seat.RECORD).mkdir()
+    (tmp_path / ".shipped").write_text("mine")
     seat.hand_out(tmp_path, course)
     assert (tmp_path / "notebooks" / "solutions").read_text() == "a file"
 
 
-@pytest.mark.parametrize("record", ["", "7", "[]", '{"00.ipynb": 1}', "\0"])
-def test_without_a_record_that_can_be_read_nothing_is_overwritten(record, course, tmp_path):
+def gone(copy):
+    copy.unlink()
+
+
+def all_gone(copy):
+    shutil.rmtree(copy.parent)
+
+
+def a_file_in_its_place(copy):
+    shutil.rmtree(copy.parent)
+    copy.parent.write_text("mine")
+
+
+def a_folder(copy):
+    copy.unlink()
+    copy.mkdir()
+
+
+def damaged(copy):
+    copy.write_bytes(b"fir")
+
+
+@pytest.mark.parametrize("harm", [gone, all_gone, a_file_in_its_place, a_folder, damaged])
+@pytest.mark.parametrize("there", ["mine", "first"])
+def test_without_a_copy_of_what_was_handed_out_nothing_is_overwritten(harm, there, course, tmp_path):
     seat.hand_out(tmp_path, course)
-    (tmp_path / "notebooks" / "00.ipynb").write_text("mine")
-    (tmp_path / seat.RECORD).write_text(record)
+    (tmp_path / "notebooks" / "00.ipynb").write_text(there)
+    harm(tmp_path / ".shipped" / "00.ipynb")
     (course / "00.ipynb").write_text("second")
     seat.hand_out(tmp_path, course)
-    assert (tmp_path / "notebooks" / "00.ipynb").read_text() == "mine"
+    assert (tmp_path / "notebooks" / "00.ipynb").read_text() == there
+
+
+def test_a_start_that_was_killed_between_the_copies_does_not_end_the_updates(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    (course / "00.ipynb").write_text("second")
+    (tmp_path / "notebooks" / "00.ipynb").write_text("second")  # and not what was handed out
+    seat.hand_out(tmp_path, course)
+    (course / "00.ipynb").write_text("third")
+    seat.hand_out(tmp_path, course)
+    assert (tmp_path / "notebooks" / "00.ipynb").read_text() == "third"
+
+
+def test_a_notebook_that_a_learner_has_reset_follows_the_course_again(course, tmp_path):
+    seat.hand_out(tmp_path, course)
+    mine = tmp_path / "notebooks" / "00.ipynb"
+    mine.write_text("mine")
+    (course / "00.ipynb").write_text("second")
+    seat.hand_out(tmp_path, course)
+    mine.write_text("second")
+    (course / "00.ipynb").write_text("third")
+    seat.hand_out(tmp_path, course)
+    assert mine.read_text() == "third"
 
 
 # ---- Jupyter's settings
 
 
 @pytest.mark.parametrize("on_a_hub", [False, True])
-def test_on_a_hub_the_folder_of_the_course_is_not_what_learners_open(on_a_hub, monkeypatch):
+def test_on_a_hub_learners_open_their_homes_and_kernels_that_nobody_uses_end(on_a_hub, monkeypatch):
     from traitlets.config import Config
 
     monkeypatch.delenv("JUPYTERHUB_SERVICE_PREFIX", raising=False)
@@ -287,6 +334,8 @@ def test_on_a_hub_the_folder_of_the_course_is_not_what_learners_open(on_a_hub, m
     file = setup.ROOT / "s02_tool_use" / "lab" / "start" / "jupyter_server_config.py"
     runpy.run_path(str(file), {"get_config": lambda: config})
     assert ("root_dir" in config.ServerApp) is not on_a_hub
+    assert ("terminado_settings" in config.ServerApp) is on_a_hub  # no login shell, which has another PATH
+    assert config.MappingKernelManager.get("cull_idle_timeout") == (600 if on_a_hub else None)
     assert config.KernelManager.transport_encryption == "auto"
 
 
