@@ -50,7 +50,7 @@ class Tried:
     value: Any = None  # what it gave
     raised: BaseException | None = None
     printed: str = ""
-    seconds: float = 0.0
+    seconds: float = 0.0  # that the function took; what is ours around it is not counted
     faults: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -65,7 +65,7 @@ class Caller:
         self.tool, self.function, self.room, self.deadline, self.stdin = tool, function, room, deadline, stdin
         self.tried: dict[str, Tried] = {}
         self.late: Tried | None = None
-        self.count = 0
+        self.count, self.seconds = 0, 0.0  # of all calls
 
     def once(self, call: dict[str, Any]) -> Tried:
         """What a call came to. It is made once, so that nothing depends on how often it is asked for."""
@@ -83,9 +83,9 @@ class Caller:
         self.room.restore()
         block = {"type": "tool_use", "id": "toolu_01", "name": self.tool.name, "input": copy.deepcopy(call)}
         tool = replace(self.tool, handler=watched(self.tool.handler, lambda: tried))
-        start = time.monotonic()
         outcome = trial.call(dispatch.run_tool, block, {}, [tool], deadline=self.deadline, stdin=self.stdin)
-        tried.printed, tried.seconds = outcome.printed, time.monotonic() - start
+        tried.printed = outcome.printed
+        self.seconds += tried.seconds
         if isinstance(outcome.value, dict):
             tried.result = outcome.value
         if outcome.late:
@@ -136,6 +136,7 @@ def watched(handler: Any, now: Callable[[], Tried]) -> Callable:
 
     @contextlib.contextmanager
     def noting(tried):
+        start = time.monotonic()
         try:
             yield
         except GeneratorExit:  # run_tool has enough
@@ -144,6 +145,8 @@ def watched(handler: Any, now: Callable[[], Tried]) -> Callable:
         except BaseException as error:
             tried.raised = error
             raise
+        finally:
+            tried.seconds += time.monotonic() - start
 
     async def awaited(value, tried):
         with noting(tried):

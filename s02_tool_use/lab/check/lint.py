@@ -21,8 +21,9 @@ from .exercise import NOT_TRIED, NOT_YET, RIGHT, WRONG, Line, Verdict, clean, do
 from .exercises.tables import problem_with
 from .inputs import Inputs, explore, properties_of
 
-SECONDS = 5.0  # for all calls; a tool that takes one second gets a few, small and large
+SECONDS = 5.0  # that all calls of the tool may take; one that takes a second gets a few, small and large
 SHRINK_SECONDS = 3.0  # to find a smaller call that fails
+PATIENCE = 6  # times as long by the clock: what is ours around a call takes its time on a slow machine
 MADE_UP_CALLS, SHRINK_CALLS = 60, 300
 UNKNOWN = "no_such_argument"
 
@@ -214,10 +215,15 @@ class _Lint:
         calls = {key_of(call): call for call in self.inputs.one_by_one(base)}
         explore(self.inputs.calls(), lambda call: calls.update({key_of(call): call}), MADE_UP_CALLS)
         ordered = sorted(calls.values(), key=size_of)
-        end, longest, at = time.monotonic() + SECONDS, 0.0, 0
-        while at < len(ordered) and not self.caller.late and time.monotonic() <= end:
+        left, longest, at = self._left(SECONDS), 0.0, 0
+        while at < len(ordered) and not self.caller.late and left() >= 0:
             longest = max(longest, self.caller.once(ordered[at]).seconds)
             at += max(1, int((len(ordered) - at) * longest / SECONDS))
+
+    def _left(self, seconds):
+        """A function that says how many of these seconds the calls from now on have left."""
+        most, end = self.caller.seconds + seconds, time.monotonic() + PATIENCE * seconds
+        return lambda: min(most - self.caller.seconds, end - time.monotonic())
 
     def _spoil(self, base):
         """Arguments left out, of a wrong type, or unknown: each must be an error that names the argument."""
@@ -246,14 +252,14 @@ class _Lint:
 
     def _report(self):
         """Make the failing calls smaller, and tell of the smallest of each kind."""
-        caller, end = self.caller, time.monotonic() + SHRINK_SECONDS
+        caller, left = self.caller, self._left(SHRINK_SECONDS)
         kinds = [kind for kind in CALLED if self._failing(kind)]
         longest = max(tried.seconds for tried in caller.tried.values())
         for kind in kinds:
             most = caller.count + SHRINK_CALLS
 
             def fails(call, kind=kind, most=most):
-                may = not caller.late and caller.count < most and time.monotonic() + longest < end
+                may = not caller.late and caller.count < most and left() > longest
                 return (may or key_of(call) in caller.tried) and kind in caller.once(call).faults
 
             found = None if caller.late else explore(self.inputs.calls(), fails, MADE_UP_CALLS)

@@ -835,6 +835,33 @@ def test_a_slow_tool_is_called_a_few_times_with_small_and_large(monkeypatch):
     assert max(map(abs, fitting)) > 100
 
 
+def test_where_all_around_a_call_is_slow_no_fewer_calls_are_made(monkeypatch):
+    from s02_tool_use.lab.check import lint
+
+    seen, clock, takes = [], [0.0], [0.0]
+    monkeypatch.setattr(lint.time, "monotonic", lambda: clock[0])
+
+    def restore(room, restored=lint.Room.restore):
+        clock[0] += takes[0]
+        restored(room)
+
+    def count(word: str, times: int) -> str:
+        """Count a word. Use it rarely. Returns the number.
+
+        Args:
+            word: Which.
+            times: How often.
+        """
+        seen.append((word, times))
+        return str(times)
+
+    monkeypatch.setattr(lint.Room, "restore", restore)
+    assert check.my_tool(count).passed
+    quick, takes[0] = len(seen), 0.2
+    assert check.my_tool(count).passed
+    assert len(seen) == 2 * quick > 100
+
+
 # ---- schemas of all kinds
 
 SCHEMAS = {
