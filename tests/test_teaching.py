@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import pytest
-from refresh import ROOT, notebooks
+from refresh import ROOT, notebooks, read
 from teaching import GUIDE, minutes, pages, written
 
 from s02_tool_use.__main__ import COMMANDS
@@ -29,6 +29,20 @@ def test_a_plan_fits_into_its_time_and_leaves_little_of_it(length, plan):
 
 def test_there_are_plans_for_an_hour_for_an_hour_and_a_half_and_for_three():
     assert [length for length, _ in PLANS] == ["60", "90", "180"]
+
+
+@pytest.mark.parametrize(("length", "plan"), PLANS, ids=[length for length, _ in PLANS])
+def test_each_exercise_that_a_row_names_stands_in_its_sections(length, plan):
+    for page, part, how in re.findall(r"(?m)^\| [\d:]+ \| \d+ \| (\d\d): ([^|]*) \| (.*) \|$", plan):
+        (path,) = (ROOT / "notebooks").glob(f"{page}_*.ipynb")
+        of, section = {}, ""
+        for source in (cell.source for cell in read(path).cells if cell.cell_type == "markdown"):
+            section = source[3:].partition(".")[0] if source.startswith("## ") else section
+            if found := re.match(r"### Exercise (\d+):", source):
+                of[found[1]] = section
+        meant = set(re.findall(r"\d", part)) if part.startswith("section") else {*of.values()}
+        for numbers in re.findall(r"[Ee]xercises? (\d+(?: and \d+)?)", how):
+            assert {of.get(number) for number in numbers.split(" and ")} <= meant, (page, how)
 
 
 def test_a_page_that_takes_longer_is_seen_in_each_plan_that_has_it():

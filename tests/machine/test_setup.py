@@ -336,6 +336,7 @@ def test_no_network_and_no_cache(copy, outside, tmp_path):
     }
     said = refused(copy, env=env)
     assert said.startswith("The first start installs from PyPI, which cannot be reached. Connect to the internet")
+    assert str(copy / "wheels") in said
     assert len(said.splitlines()) == 1
 
 

@@ -37,7 +37,8 @@ CAUSES = {
     "permission denied|read-only file|access is denied": f"The folder {ROOT} is not writable: copy the course to a "
     "folder of your own and start there.",
     "connection|timed out|proxy|certificate": "The first start installs from PyPI, which cannot be reached. Connect to "
-    "the internet (is a proxy set that does not exist?) and start again.",
+    "the internet (is a proxy set that does not exist?), or copy the folder that `room wheels` fills to "
+    f"{WHEELS}, and start again.",
 }
 
 
