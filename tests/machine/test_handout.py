@@ -8,6 +8,7 @@ import sys
 import pytest
 from browser import NAMES, Browser, find_chromium
 
+from s02_tool_use.lab.check.pages import COURSE
 from s02_tool_use.lab.publish import handout
 
 if not find_chromium() and os.environ.get("CI"):
@@ -21,7 +22,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("made")
-    assert handout.main([str(made)]) == 0
+    handout.write(made, COURSE)
     return made
 
 

@@ -1,4 +1,4 @@
-"""python3 -m s02_tool_use handout DIR: a page to print, and slides of each notebook, made from the notebooks.
+"""python3 -m s02_tool_use handout DIR: a page to print, and slides of each notebook, as it was shipped.
 
 Each file stands alone: it loads nothing, so it needs no network. Left out: reveal.js, which nbconvert's own slides load
 from a CDN; here the page scrolls from slide to slide, and a few lines of script listen to the keys.
@@ -6,6 +6,7 @@ from a CDN; here the page scrolls from slide to slide, and a few lines of script
 
 import argparse
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from nbconvert.filters import Highlight2HTML, markdown2html_mistune
 from pygments.formatters import HtmlFormatter
 
 from ... import TOOLS
-from ..check.pages import COURSE, cells, find
+from ..check.pages import cells, find
 from ..show.loop import STAGES, draw_loop
 from ..show.page import escape
+from ..start import reset
 
 NUMBERS = [f"{number:02}" for number in range(12)]
 # What a room does not look at together: hints, checks that say "not yet", cells for who comes late, the last links.
@@ -69,19 +71,25 @@ def main(argv: Sequence[str]) -> int | str:
     parser = argparse.ArgumentParser(prog="python3 -m s02_tool_use handout", description=(__doc__ or "").split(": ")[1])
     parser.add_argument("folder", metavar="DIR", type=Path)
     folder = parser.parse_args(argv).folder
-    paths = [path for number in NUMBERS for path in find(number, COURSE)]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "handout.html").write_text(handout(paths), encoding="utf-8")
-        for path in paths:
-            (folder / f"{path.stem}.slides.html").write_text(slides(path), encoding="utf-8")
+        with tempfile.TemporaryDirectory() as work:
+            reset.hand_out(Path(work, "notebooks"))  # a teacher's own hold answers
+            count = write(folder, Path(work, "notebooks"))
     except OSError as error:
         return f"{folder} cannot be written: {error.strerror}. Name another folder."
     print(f"{folder / 'handout.html'}: print it, it is one page.")
-    print(
-        f"{folder}: slides of {len(paths)} notebooks. Open one in a browser: → shows what a cell prints, then goes on."
-    )
+    print(f"{folder}: slides of {count} notebooks. Open one in a browser: → shows what a cell prints, then goes on.")
     return 0
+
+
+def write(folder: Path, notebooks: Path) -> int:
+    """Write the files into `folder`, from these notebooks. Returns how many notebooks there are."""
+    paths = [path for number in NUMBERS for path in find(number, notebooks)]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "handout.html").write_text(handout(paths), encoding="utf-8")
+    for path in paths:
+        (folder / f"{path.stem}.slides.html").write_text(slides(path), encoding="utf-8")
+    return len(paths)
 
 
 def document(title: str, style: str, body: str, script: str = "") -> str:

@@ -1,12 +1,15 @@
 """The handout and the slides: all of them are made, each stands alone, and what they say is what the pages say."""
 
+import json
 import re
 
 import pytest
 from refresh import notebooks, read
 
 from s02_tool_use import TOOLS
+from s02_tool_use.lab.check.pages import COURSE
 from s02_tool_use.lab.publish import handout
+from s02_tool_use.lab.start import reset
 
 PAGES = [path for path in notebooks() if path.parent.name == "notebooks"]
 
@@ -14,12 +17,25 @@ PAGES = [path for path in notebooks() if path.parent.name == "notebooks"]
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made") / "for" / "the room"
-    assert handout.main([str(folder)]) == 0
+    assert handout.write(folder, COURSE) == len(PAGES)
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
 
 
 def test_there_is_a_handout_and_slides_of_each_notebook(made):
     assert sorted(made) == [*(f"{path.stem}.slides.html" for path in PAGES), "handout.html"]
+
+
+def test_what_a_teacher_wrote_into_a_notebook_is_not_on_the_slides(tmp_path, monkeypatch):
+    root, told = tmp_path / "course", tmp_path / "told"
+    for folder, text in ((root / "notebooks", "the answer"), (root / reset.COPY, "your turn")):
+        folder.mkdir(parents=True)
+        page = json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}], "nbformat": 4})
+        (folder / "01_a_page.ipynb").write_text(page, encoding="utf-8")
+    monkeypatch.setattr(reset, "ROOT", root)
+    assert handout.main([str(told)]) == 0
+    text = (told / "01_a_page.slides.html").read_text(encoding="utf-8")
+    assert "your turn" in text
+    assert "the answer" not in text
 
 
 def test_nothing_is_loaded_from_anywhere(made):
@@ -79,6 +95,6 @@ def test_text_of_an_output_is_no_markup():
 
 
 def test_the_slides_leave_out_the_cell_that_fetches_the_course_in_colab():
-    page = handout.COURSE / "04_safe_path.ipynb"
+    page = COURSE / "04_safe_path.ipynb"
     assert "the-course" in page.read_text(encoding="utf-8")
     assert "the-course" not in handout.slides(page)
