@@ -10,14 +10,17 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from . import browser
 
 FILE = ".progress"  # git ignores it
 TRIED = "?"  # begins the line of a try
+LOCKED = 2**30  # where the byte would be that is locked on Windows
+LOCK_SECONDS = 10.0  # a writer takes milliseconds
 
 _here: list[str] = []  # what the file does not hold: all lines under pytest, or in a folder that cannot be written
 
@@ -43,6 +46,31 @@ class Lines(Protocol):
     def remove(self) -> object: ...
 
 
+@contextlib.contextmanager
+def _alone(file: IO[bytes]) -> Iterator[None]:
+    """Windows adds to a file in two steps, a seek and a write: there two notebooks take turns. Raises OSError."""
+    if sys.platform != "win32":
+        yield
+        return
+    import msvcrt
+
+    end = time.monotonic() + LOCK_SECONDS
+    while True:
+        file.seek(LOCKED)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            break
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.005)
+    try:
+        yield
+    finally:
+        file.seek(LOCKED)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+
 class OnDisk:
     """Lines in a file. Without a file, or a right to it, there are none, and none is added."""
 
@@ -55,7 +83,7 @@ class OnDisk:
         return ""
 
     def add(self, line: str) -> bool:
-        with contextlib.suppress(OSError), self.path.open("a+b", buffering=0) as file:
+        with contextlib.suppress(OSError), self.path.open("a+b", buffering=0) as file, _alone(file):
             is_cut = file.seek(0, os.SEEK_END) and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n"
             # In one piece and at the end: two notebooks may do it at once.
             file.write(f"{chr(10) * bool(is_cut)}{line}\n".encode())

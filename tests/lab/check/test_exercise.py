@@ -1,6 +1,7 @@
 """How a check judges and what it says: the smallest failing case, an error once, the same words in each run."""
 
 import copy
+import errno
 import itertools
 import subprocess
 import sys
@@ -500,7 +501,7 @@ def no_processes(monkeypatch):
     """Where a page is, it has none."""
 
     def refuse(*_, **__):
-        raise OSError(138, "emscripten does not support processes.")
+        raise OSError(errno.EOPNOTSUPP, "emscripten does not support processes.")
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
 
@@ -521,7 +522,7 @@ def test_an_answer_that_starts_a_command_by_itself_is_neither_wrong_nor_passed_i
     assert verdicts(verdict) == [RIGHT, NOT_HERE]
     assert not verdict
     assert "doubled: 1 of 2 right, 1 not checked here, because a browser page has no processes" in verdict.text
-    assert "yours: OSError: [Errno 138] emscripten does not support processes. (line " in verdict.text
+    assert f"yours: OSError: [Errno {errno.EOPNOTSUPP}] emscripten does not support processes. (line " in verdict.text
 
 
 @pytest.mark.usefixtures("in_a_page", "no_processes")

@@ -1,5 +1,6 @@
 """What a browser page lacks is one sentence below the cell, and any other exception is shown as ever."""
 
+import errno
 import socket
 import subprocess
 from types import ModuleType
@@ -38,7 +39,7 @@ def cell(shell, in_a_page, monkeypatch):
     """A function that runs a cell in a page and gives what stands below it."""
 
     def no_processes(*_, **__):
-        raise OSError(138, "emscripten does not support processes.")
+        raise OSError(errno.EOPNOTSUPP, "emscripten does not support processes.")
 
     def no_sockets(*_, **__):
         raise OSError(23, "Host is unreachable")
