@@ -20,7 +20,6 @@ from urllib.parse import quote
 import anthropic
 import ipywidgets
 import pytest
-from systems import needs_bash
 from wire_log import exchanges
 
 from s02_tool_use import agent_loop, run_tool
@@ -270,10 +269,10 @@ LONG = [{"role": "user", "content": "\n".join(["x" * (590 - n) + KEY + "y" * 50 
         lambda: show.show_diff(HISTORY, LONG),
         lambda: show.show_table([KEY, "b"], [[SAYS, {KEY: 1}]]),
         lambda: show.show_source(own_source),
-        pytest.param(lambda: check.bash(lambda command: SAYS), marks=needs_bash),
-        pytest.param(lambda: check.bash(lambda command: print(SAYS) or 1), marks=needs_bash),
-        pytest.param(lambda: check.bash(lambda command: "x" * 370 + KEY), marks=needs_bash),
-        pytest.param(lambda: check.bash(lambda command: int(SAYS)), marks=needs_bash),
+        lambda: check.write(lambda path, content: SAYS),
+        lambda: check.write(lambda path, content: print(SAYS) or 1),
+        lambda: check.write(lambda path, content: "x" * 370 + KEY),
+        lambda: check.write(lambda path, content: int(SAYS)),
     ],
 )
 def test_no_drawing_holds_the_key(draw):
@@ -594,7 +593,7 @@ def test_what_is_recorded_of_an_exercise_is_its_name_and_when_it_was_tried(folde
 
     monkeypatch.delenv("PYTEST_VERSION", raising=False)
     monkeypatch.setattr(record, "_here", [])  # other tests of this process have done it already
-    check.bash(lambda command: SAYS)
-    record.record("bash")
-    assert re.fullmatch(r"\?bash \d+\nbash\n", (folder / record.FILE).read_text())
+    check.write(lambda path, content: SAYS)
+    record.record("write")
+    assert re.fullmatch(r"\?write \d+\nwrite\n", (folder / record.FILE).read_text())
     record.reset()
