@@ -19,6 +19,7 @@ from .panel import Drawing, Panel, after_typing, answers, button, focus, guarded
 END = '<div tabindex="0" data-lm-suppress-shortcuts="true" style="opacity:.75">end of the conversation</div>'
 TALL = "clamp(300px, 55vh, 520px)"  # of the box that scrolls: what one writes stands below it, on a projector too
 REDRAW = 0.1  # seconds between two drawings of text that is arriving
+LATE_SECONDS = 5.0  # within which what was typed may come after its Enter
 MOST_SPOKEN = 1000  # characters of an answer that are read aloud at once
 FIRST_TURNS, LAST_TURNS = 1, 20  # are drawn at once, those in between when they are asked for
 
@@ -47,6 +48,7 @@ class Chat(Panel):
         looks = {"layout": ipywidgets.Layout(flex="1"), "style": {"description_width": "initial"}}
         self.prompt = typed(ipywidgets.Text, "You", placeholder="Write to the agent, then press Enter", **looks)
         self.prompt._submission_callbacks.register_callback(self._submit)  # Enter, and not the leaving of the field
+        self.prompt.observe(self._typed, "value")
         self.send_button = button("Send", self._submit, button_style="primary")
         tooltip = "Stop; the conversation stays valid"
         self.stop_button = button("Stop", lambda _: self.session.stop(), tooltip)
@@ -58,7 +60,7 @@ class Chat(Panel):
             button("Do not allow", lambda _: self._decide(False), button_style="danger"),
         )
         self.question = ipywidgets.VBox([self.asked, verdicts], layout=ipywidgets.Layout(display="none"))
-        self._text, self._answer, self._waits, self._turn = "", None, False, None
+        self._text, self._answer, self._waits, self._turn, self._is_late = "", None, False, None, False
         self._calls: dict[str, Any] = {}
         self._all: list[ipywidgets.VBox] = []  # turns
         self.unfold_button = button("", self._unfold, "Draw the whole conversation")
@@ -105,9 +107,20 @@ class Chat(Panel):
     @after_typing
     def _submit(self):
         prompt = self.prompt.value
+        if not prompt:  # Enter is told before what was typed; on a slow machine that comes much later, and is sent then
+            self._is_late = True
+            self.later(LATE_SECONDS, self._forget)
         self.link.draw("")
         self.session.send(prompt)
         self.prompt.value = ""
+
+    def _forget(self):
+        self._is_late = False
+
+    def _typed(self, change):
+        if change.new and self._is_late:
+            self._forget()
+            self._submit()
 
     def _decide(self, verdict):
         self.guard(self.session.decide, verdict)

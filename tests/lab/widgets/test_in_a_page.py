@@ -104,6 +104,29 @@ def test_a_chat_is_stopped_at_its_question_and_between_two_steps(scripted, click
     assert clicks(somebody()).messages == []
 
 
+def test_what_comes_long_after_its_enter_is_sent_when_it_comes(scripted, clicks, monkeypatch):
+    async def somebody():
+        chat = Chat(*scripted(["Hello.", "Hello again."]))
+        chat.prompt._submission_callbacks(chat.prompt)  # as the page says that Enter was pressed
+        await until(lambda: "nothing to send" in shown(chat))
+        chat.prompt.value = "Go."
+        await until(lambda: "Hello." in shown(chat) and not chat.busy)
+        assert "nothing to send" not in shown(chat)
+        chat.prompt.value = "And this?"  # the field is left, and nobody presses Enter
+        await asyncio.sleep(0.05)
+        assert len(chat.messages) == 2
+        monkeypatch.setattr("s02_tool_use.lab.widgets.chat.LATE_SECONDS", 0)
+        chat.prompt.value = ""
+        chat.prompt._submission_callbacks(chat.prompt)
+        await until(lambda: "nothing to send" in shown(chat))
+        await until(lambda: not chat._is_late)
+        chat.prompt.value = "And now?"
+        await asyncio.sleep(0.05)
+        assert len(chat.messages) == 2
+
+    clicks(somebody())
+
+
 def test_a_chat_that_is_stopped_at_once_can_go_on(scripted, clicks):
     async def somebody():
         chat = Chat(*scripted(["Hello.", "Hello again."]))
