@@ -100,7 +100,7 @@ def share(address: str | None, name: str | None = None) -> None:
     board = _made(address, name, "The address", "The name")
     said = board.send(_body(board.name))
     if not said:
-        print(f"Nothing is shared: {board.failed} Look at the address again, or ask who gave it to you.")
+        print(f"Nothing is shared: {board.failed} Copy the address again, or ask who gave it to you.")
         return
     _board, _looked = board, True
     if path is not None:

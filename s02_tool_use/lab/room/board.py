@@ -67,7 +67,7 @@ class Handler(door.Handler):
         self.body = self._read_body()
         if self.command == "POST":
             if not hmac.compare_digest(path.strip("/").encode(), self.server.word.encode()):
-                raise ApiError(403, "The address does not end in the room's word: copy it again.")
+                raise ApiError(403, "The address does not end in the room's word.")
             return in_one_piece(200, {"said": self.server.take(self._json())}, {})
         if self.command not in ("GET", "HEAD"):
             raise ApiError(405, "Method Not Allowed")

@@ -86,7 +86,7 @@ def install(folder: Path) -> None:
 
     os.umask(0o022)  # seats that are users of their own read it
     what = ["-r", "requirements.txt", "-r", str(NEEDS / "hub.txt")]
-    said = f"Installing JupyterHub into {folder}: once, about 300 MB, a minute ..."
+    said = f"Installing JupyterHub into {folder}: once, about 650 MB, a minute or two ..."
     apart.install(folder, [*setup.FILES, *sorted(NEEDS.iterdir())], what, said, proxy)
 
 

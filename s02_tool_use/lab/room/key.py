@@ -91,7 +91,7 @@ class Seats:
         reads = wire.count_tokens(DATA.sub("", json.dumps(request, ensure_ascii=False)))
         with self._lock:
             free = self.budget - self.spent[seat]
-            if free - reads <= (thinks if isinstance(thinks, int) else 0):
+            if free - reads <= (max(thinks, 0) if isinstance(thinks, int) else 0):
                 said = f"This seat has {max(free, 0):,} of its {self.budget:,} tokens free, and this needs more"
                 raise ApiError(402, f"{said}: let its other requests end, or ask your teacher")
             meter = Meter(reads, int(min(most, free - reads)), free - reads)

@@ -38,6 +38,7 @@ def main(argv: Sequence[str]) -> int | str:
     given = parser.parse_args(argv)
     if given.code:
         return explain("".join(given.code))
+    print("Looking at this machine ...", file=sys.stderr, flush=True)  # half a minute on a slow one
     wrong = look()
     word = word_of(wrong)
     letters = "".join(letter for letter, name in LETTERS.items() if name in wrong)

@@ -214,7 +214,7 @@ def test_a_learner_sees_the_answer_to_their_post_and_nothing_of_others(room):
 def test_a_post_without_the_rooms_word_is_refused(room, word):
     status, _, said = ask(room, "POST", f"/{word}", {"name": "Ada", "exercises": PASSED})
     assert (status, room.posted) == (403, {})
-    assert "copy it again" in said
+    assert "The address does not end in the room's word." in said
 
 
 @pytest.mark.parametrize("name", ["\u202egnp.exe", "a\nb\tc", "\x1b[31m", "Z" + "\u0301" * 500, "x" * 10_000])
