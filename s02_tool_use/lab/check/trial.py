@@ -133,9 +133,9 @@ def _wait(job: Job, seconds: float, pressed: Callable[[], bool], files: _Files) 
         ran, starved = _times(job.thread)
         more = min(DISK * files.so_far(), 9 * seconds)
         if (time.process_time() - start if ran is None else ran) > most + more:
-            return f"no answer after {_seconds(most)}"
+            return f"no answer after {_seconds(most + more)}"
         if time.monotonic() > end + more + min(starved, 9 * seconds):
-            return f"no answer after {_seconds(seconds)}"
+            return f"no answer after {_seconds(seconds + more)}"
         if _memory() > full:
             return "no answer, and a gigabyte of memory used"
     return ""
