@@ -53,10 +53,10 @@ def _in_the_shop(extra=None, how=lambda yours, *args: yours(*args)):
 
     def build(folder, work):
         (folder / "secret.txt").write_text("TOP SECRET\n", encoding="utf-8", newline="\n")
-        work.mkdir()
-        for name, content in (SHOP | (extra or {})).items():
-            path = work / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+        files = {work / name: content for name, content in (SHOP | (extra or {})).items()}
+        for parent in {path.parent for path in files}:
+            parent.mkdir(parents=True, exist_ok=True)
+        for path, content in files.items():
             if callable(content):
                 content(path)
             else:
