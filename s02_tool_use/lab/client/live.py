@@ -8,6 +8,7 @@ MAX_TOKENS. What is no reply of the Messages API becomes an error that says so.
 import contextlib
 import contextvars
 import itertools
+import json
 import sys
 import threading
 import warnings
@@ -70,7 +71,8 @@ class Live:
                 return _no_message(response, made)
             if status is None:
                 raise httpx2.RemoteProtocolError("the stream had no end")
-            return httpx2.Response(status, json=message, **made)
+            made["headers"].append(("content-type", "application/json"))
+            return httpx2.Response(status, content=json.dumps(message), **made)  # half of a surrogate pair is escaped
 
     def _as_stream(self, request, body):
         import httpx2

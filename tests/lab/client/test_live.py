@@ -218,6 +218,15 @@ def test_line_ends_of_unicode_within_a_string_end_no_line_of_the_stream(live, fo
         assert form(*live(url)).content[0].text == text
 
 
+@pytest.mark.parametrize("form", [say, say_in_pieces])
+@pytest.mark.parametrize("streams", [True, False])
+def test_half_of_a_surrogate_pair_in_a_reply_stays_as_it_is(live, form, streams):
+    told = {**MESSAGE, "content": [{"type": "text", "text": "cut \ud83d"}]}
+    body = sse([event for _, event in stream_events(told)]) if streams else json.dumps(told).encode()
+    with endpoint(200, STREAM if streams else {"content-type": "application/json"}, body) as url:
+        assert form(*live(url)).content[0].text == "cut \ud83d"
+
+
 def test_no_reply_is_longer_than_the_setting(live):
     sent = []
 
