@@ -417,6 +417,7 @@ class Server(socketserver.ThreadingTCPServer):
             return
         if self.alive:
             self.shutdown()
+            self._thread.join()  # it ends a moment later, and until then the server would pass for alive
         self.server_close()
         for connection in list(self._open):
             with contextlib.suppress(OSError):

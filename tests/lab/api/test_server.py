@@ -525,6 +525,17 @@ def test_an_error_in_mid_stream_raises_with_status_200(sdk):
         assert refusal(*ask(server))[:2] == (529, "overloaded_error")
 
 
+def test_a_server_that_was_closed_is_not_alive_however_late_its_thread_ends():
+    class EndsLate(Server):
+        def serve_forever(self, *options):
+            super().serve_forever(*options)
+            time.sleep(0.2)
+
+    server = EndsLate(Understudy()).start()
+    server.close()
+    assert not server.alive
+
+
 def test_a_slow_stream_arrives_bit_by_bit(sdk, monkeypatch):
     arrived, waited = threading.Event(), []
     monkeypatch.setattr(time, "sleep", lambda seconds: waited.append(arrived.wait(PATIENCE_SECONDS)))
