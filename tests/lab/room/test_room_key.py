@@ -561,7 +561,8 @@ def test_strange_events_break_nothing(opened):
 
 
 def test_an_event_that_is_too_deep_ends_the_stream_in_a_sentence(opened):
-    deep = b'data: {"type": "x", "y": ' + b"[" * 900 + b"]" * 900 + b"}\n\n"
+    levels = 900 if sys.version_info < (3, 12) else 2000  # read as JSON, but not gone through
+    deep = b'data: {"type": "x", "y": ' + b"[" * levels + b"]" * levels + b"}\n\n"
     proxy = opened(Says(start_event(), deep, STOP))
     assert raw(proxy, {**ASKED, "stream": True})[2].count("the endpoint behind the room's key broke off") == 1
 
