@@ -9,6 +9,7 @@ cells of a notebook and takes its picture:
 import argparse
 import base64
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -350,11 +351,19 @@ class Browser:
         )
 
     def wait_for_output(self, cell, text, seconds=PATIENCE):
-        """Wait until this text stands in the output of a cell."""
+        """Wait until this text stands in the output of a cell. One that others pushed out of view comes back."""
+        looks = itertools.count(1)
+
+        def is_there():
+            if next(looks) % 100 == 0:
+                self.show_cell(cell)
+            return text in self.output(cell)
+
         try:
-            return wait_for(repr(text), lambda: text in self.output(cell), seconds)
+            return wait_for(repr(text), is_there, seconds)
         except AssertionError as error:
-            raise AssertionError(f"{error}; it shows:\n{self.output(cell)}") from None
+            drawn = self.in_cell(cell, "return panel.content.widgets.find(c => c.model.id === cell).node.outerHTML")
+            raise AssertionError(f"{error}; it shows:\n{self.output(cell)}\n{drawn[:2000]}") from None
 
     def save(self):
         self.run(_CURRENT + "await panel.context.save()")
